@@ -5,12 +5,12 @@
 #include <complex>
 #include <initializer_list>
 
+#include "cuda/head.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/primitives/epilogue.cuh"
 #include "cuda/primitives/grid.hpp"
 #include "cuda/primitives/zero_boundary.cuh"
 #include "cuda/rung.hpp"
-#include "lessons/head.hpp"
 
 namespace tapline::cuda {
 

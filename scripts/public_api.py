@@ -56,8 +56,14 @@ def signature(node):
 
 
 def functions_of(body):
-    """The last overload of each name, which takes the most."""
-    return {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    """The last overload of each name, which takes the most; `other = name` has those of that name."""
+    found = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign) and getattr(node.value, "id", "") in found:
+            found[node.targets[0].id] = found[node.value.id]
+    return found
 
 
 def python():

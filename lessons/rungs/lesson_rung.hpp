@@ -5,7 +5,6 @@
 #include <cstring>
 #include <deque>
 #include <limits>
-#include <sstream>
 #include <type_traits>
 
 #include "lessons/lesson.hpp"
@@ -22,20 +21,13 @@ inline float high_of(const Problem& p) {
     return p.has_clamp ? static_cast<float>(p.clamp.high) : std::numeric_limits<float>::infinity();
 }
 
-/// Its words, a space between them.
-inline std::string on_one_line(std::string_view text) {
-    std::istringstream words{std::string(text)};
-    std::string line;
-    for (std::string word; words >> word;) { line += (line.empty() ? "" : " ") + word; }
-    return line;
-}
-
 template <class T>
 class LessonRung final : public Rung {
 public:
-    explicit LessonRung(const Lesson<T>& lesson) : lesson_(lesson) {}
+    explicit LessonRung(const Lesson<T>& lesson)
+        : Rung(lesson.head, {.source = source_of(lesson.head).c_str(), .rank = kOfImages ? 2 : 1, .is_local = lesson.is_local}),
+          lesson_(lesson) {}
 
-    [[nodiscard]] RungInfo info() const override { return info_; }
     [[nodiscard]] Refusal supports(const Problem&, const cuda_abi::Device&) const override;
     [[nodiscard]] double estimate_seconds(const Problem&, const cuda_abi::Device&) const override;
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared&) const override;
@@ -60,21 +52,6 @@ private:
     static const Lesson<T>& plain();
 
     const Lesson<T>& lesson_;
-    const std::string idea_ = on_one_line(lesson_.head.idea);
-    const std::string changed_ = on_one_line(lesson_.head.changed);
-    const std::string requirements_ = on_one_line(lesson_.head.requirements);
-    const std::string limited_by_ = on_one_line(lesson_.head.limited_by);
-    const std::string source_ = source_of(lesson_.head);
-    const RungInfo info_{.number = lesson_.head.number,
-                         .name = lesson_.head.name,
-                         .origin = lesson_.head.origin,
-                         .idea = idea_.c_str(),
-                         .changed = changed_.c_str(),
-                         .requirements = requirements_.c_str(),
-                         .limited_by = limited_by_.c_str(),
-                         .source = source_.c_str(),
-                         .rank = kOfImages ? 2 : 1,
-                         .is_local = lesson_.is_local};
 };
 
 template <class T>
@@ -135,7 +112,7 @@ template <class T>
 void LessonRung<T>::launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void*, cudaStream_t stream) const {
     const Problem& p = prepared.problem;
     if (!is_whole(p, job)) {
-        throw CudaError(cuda_abi::Code::unsupported, std::string(info_.name) + ": takes only whole " +
+        throw CudaError(cuda_abi::Code::unsupported, std::string(info().name) + ": takes only whole " +
                                                          (kOfImages ? "images" : "signals") + ", not pieces of them");
     }
     const T problem = problem_of(prepared, job, on_device);

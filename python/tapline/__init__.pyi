@@ -76,66 +76,9 @@ def convolve(
     overflow: _Overflow = "error",
     threads: int = 0,
 ) -> NDArray[Any]: ...
-@overload
-def correlate(
-    signal: NDArray[Any],
-    taps: ArrayLike,
-    mode: _Mode = "full",
-    *,
-    axis: int = -1,
-    boundary: _Boundary = "zero",
-    constant: complex = 0,
-    origin: int | None = None,
-    accuracy: _Accuracy = "standard",
-    device: str = "auto",
-    out: NDArray[Any] | None = None,
-    dtype: DTypeLike | None = None,
-    scale: float = 1.0,
-    bias: float = 0.0,
-    clamp: tuple[float, float] | None = None,
-    overflow: _Overflow = "error",
-    threads: int = 0,
-) -> NDArray[Any]: ...
-@overload
-def correlate(
-    signal: OnGpu,
-    taps: ArrayLike | ArrayOnGpu,
-    mode: _Mode = "full",
-    *,
-    axis: int = -1,
-    boundary: _Boundary = "zero",
-    constant: complex = 0,
-    origin: int | None = None,
-    accuracy: _Accuracy = "standard",
-    device: str = "auto",
-    out: OnGpu | None = None,
-    dtype: DTypeLike | None = None,
-    scale: float = 1.0,
-    bias: float = 0.0,
-    clamp: tuple[float, float] | None = None,
-    overflow: _Overflow = "error",
-    threads: int = 0,
-) -> OnGpu: ...
-@overload
-def correlate(
-    signal: ArrayLike,
-    taps: ArrayLike,
-    mode: _Mode = "full",
-    *,
-    axis: int = -1,
-    boundary: _Boundary = "zero",
-    constant: complex = 0,
-    origin: int | None = None,
-    accuracy: _Accuracy = "standard",
-    device: str = "auto",
-    out: NDArray[Any] | None = None,
-    dtype: DTypeLike | None = None,
-    scale: float = 1.0,
-    bias: float = 0.0,
-    clamp: tuple[float, float] | None = None,
-    overflow: _Overflow = "error",
-    threads: int = 0,
-) -> NDArray[Any]: ...
+
+correlate = convolve
+
 @overload
 def image(
     image: NDArray[Any],

@@ -25,23 +25,9 @@ def convolve(
     overflow: _Overflow = "error",
     threads: int = 1,
 ) -> Array: ...
-def correlate(
-    x: Array,
-    taps: ArrayLike,
-    mode: _Mode = "full",
-    *,
-    axis: int = -1,
-    boundary: _Boundary = "zero",
-    constant: complex | None = None,
-    origin: int | None = None,
-    accuracy: _Accuracy = "standard",
-    dtype: DTypeLike | None = None,
-    scale: float = 1.0,
-    bias: float = 0.0,
-    clamp: tuple[float, float] | None = None,
-    overflow: _Overflow = "error",
-    threads: int = 1,
-) -> Array: ...
+
+correlate = convolve
+
 def image(
     x: Array,
     taps: ArrayLike,

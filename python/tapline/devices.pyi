@@ -62,16 +62,9 @@ def convolve(
     dtype: DTypeLike | None = None,
     **options: Any,
 ) -> Sequence[Any]: ...
-def correlate(
-    signal: Sequence[Any],
-    taps: ArrayLike,
-    mode: _Mode = "full",
-    *,
-    axis: int = -1,
-    out: Sequence[Any] | None = None,
-    dtype: DTypeLike | None = None,
-    **options: Any,
-) -> Sequence[Any]: ...
+
+correlate = convolve
+
 def image(
     image: Sequence[Any],
     taps: ArrayLike,

@@ -17,13 +17,5 @@ def convolve(
     timeout: float | None = None,
     **options: Any,
 ) -> NDArray[Any]: ...
-def correlate(
-    x: ArrayLike,
-    taps: ArrayLike,
-    mode: _Mode = "full",
-    *,
-    axis: int = -1,
-    comm: Comm | None = None,
-    timeout: float | None = None,
-    **options: Any,
-) -> NDArray[Any]: ...
+
+correlate = convolve

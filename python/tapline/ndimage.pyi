@@ -82,69 +82,10 @@ def convolve1d(
     cval: complex = 0.0,
     origin: int = 0,
 ) -> NDArray[Any]: ...
-@overload
-def correlate(
-    input: NDArray[Any],
-    weights: ArrayLike,
-    output: NDArray[Any] | DTypeLike | None = None,
-    mode: str = "reflect",
-    cval: complex = 0.0,
-    origin: int | Sequence[int] = 0,
-    *,
-    axes: int | Sequence[int] | None = None,
-) -> NDArray[Any]: ...
-@overload
-def correlate(
-    input: OnGpu,
-    weights: ArrayLike | ArrayOnGpu,
-    output: OnGpu | DTypeLike | None = None,
-    mode: str = "reflect",
-    cval: complex = 0.0,
-    origin: int | Sequence[int] = 0,
-    *,
-    axes: int | Sequence[int] | None = None,
-) -> OnGpu: ...
-@overload
-def correlate(
-    input: ArrayLike,
-    weights: ArrayLike,
-    output: NDArray[Any] | DTypeLike | None = None,
-    mode: str = "reflect",
-    cval: complex = 0.0,
-    origin: int | Sequence[int] = 0,
-    *,
-    axes: int | Sequence[int] | None = None,
-) -> NDArray[Any]: ...
-@overload
-def correlate1d(
-    input: NDArray[Any],
-    weights: ArrayLike,
-    axis: int = -1,
-    output: NDArray[Any] | DTypeLike | None = None,
-    mode: str = "reflect",
-    cval: complex = 0.0,
-    origin: int = 0,
-) -> NDArray[Any]: ...
-@overload
-def correlate1d(
-    input: OnGpu,
-    weights: ArrayLike | ArrayOnGpu,
-    axis: int = -1,
-    output: OnGpu | DTypeLike | None = None,
-    mode: str = "reflect",
-    cval: complex = 0.0,
-    origin: int = 0,
-) -> OnGpu: ...
-@overload
-def correlate1d(
-    input: ArrayLike,
-    weights: ArrayLike,
-    axis: int = -1,
-    output: NDArray[Any] | DTypeLike | None = None,
-    mode: str = "reflect",
-    cval: complex = 0.0,
-    origin: int = 0,
-) -> NDArray[Any]: ...
+
+correlate = convolve
+correlate1d = convolve1d
+
 @overload
 def gaussian_filter(
     input: NDArray[Any],
@@ -274,30 +215,9 @@ def prewitt(
     mode: str | Sequence[str] = "reflect",
     cval: complex = 0.0,
 ) -> NDArray[Any]: ...
-@overload
-def sobel(
-    input: NDArray[Any],
-    axis: int = -1,
-    output: NDArray[Any] | DTypeLike | None = None,
-    mode: str | Sequence[str] = "reflect",
-    cval: complex = 0.0,
-) -> NDArray[Any]: ...
-@overload
-def sobel(
-    input: OnGpu,
-    axis: int = -1,
-    output: OnGpu | DTypeLike | None = None,
-    mode: str | Sequence[str] = "reflect",
-    cval: complex = 0.0,
-) -> OnGpu: ...
-@overload
-def sobel(
-    input: ArrayLike,
-    axis: int = -1,
-    output: NDArray[Any] | DTypeLike | None = None,
-    mode: str | Sequence[str] = "reflect",
-    cval: complex = 0.0,
-) -> NDArray[Any]: ...
+
+sobel = prewitt
+
 @overload
 def uniform_filter(
     input: NDArray[Any],

@@ -68,51 +68,10 @@ def convolve2d(
     boundary: str = "fill",
     fillvalue: complex = 0,
 ) -> NDArray[Any]: ...
-@overload
-def correlate(
-    in1: NDArray[Any],
-    in2: ArrayLike,
-    mode: str = "full",
-    method: Literal["auto", "direct", "fft"] = "auto",
-) -> NDArray[Any]: ...
-@overload
-def correlate(
-    in1: OnGpu,
-    in2: ArrayLike | ArrayOnGpu,
-    mode: str = "full",
-    method: Literal["auto", "direct", "fft"] = "auto",
-) -> OnGpu: ...
-@overload
-def correlate(
-    in1: ArrayLike,
-    in2: ArrayLike,
-    mode: str = "full",
-    method: Literal["auto", "direct", "fft"] = "auto",
-) -> NDArray[Any]: ...
-@overload
-def correlate2d(
-    in1: NDArray[Any],
-    in2: ArrayLike,
-    mode: str = "full",
-    boundary: str = "fill",
-    fillvalue: complex = 0,
-) -> NDArray[Any]: ...
-@overload
-def correlate2d(
-    in1: OnGpu,
-    in2: ArrayLike | ArrayOnGpu,
-    mode: str = "full",
-    boundary: str = "fill",
-    fillvalue: complex = 0,
-) -> OnGpu: ...
-@overload
-def correlate2d(
-    in1: ArrayLike,
-    in2: ArrayLike,
-    mode: str = "full",
-    boundary: str = "fill",
-    fillvalue: complex = 0,
-) -> NDArray[Any]: ...
+
+correlate = convolve
+correlate2d = convolve2d
+
 def correlation_lags(in1_len: int, in2_len: int, mode: str = "full") -> NDArray[Any]: ...
 @overload
 def fftconvolve(
@@ -135,27 +94,9 @@ def fftconvolve(
     mode: str = "full",
     axes: int | Sequence[int] | None = None,
 ) -> NDArray[Any]: ...
-@overload
-def oaconvolve(
-    in1: NDArray[Any],
-    in2: ArrayLike,
-    mode: str = "full",
-    axes: int | Sequence[int] | None = None,
-) -> NDArray[Any]: ...
-@overload
-def oaconvolve(
-    in1: OnGpu,
-    in2: ArrayLike | ArrayOnGpu,
-    mode: str = "full",
-    axes: int | Sequence[int] | None = None,
-) -> OnGpu: ...
-@overload
-def oaconvolve(
-    in1: ArrayLike,
-    in2: ArrayLike,
-    mode: str = "full",
-    axes: int | Sequence[int] | None = None,
-) -> NDArray[Any]: ...
+
+oaconvolve = fftconvolve
+
 @overload
 def upfirdn(
     h: ArrayLike,

@@ -25,19 +25,9 @@ def convolve(
     chunks: tuple[int, ...] | None = None,
     **options: Any,
 ) -> _Opened: ...
-def correlate(
-    source: _Source,
-    target: _Target,
-    taps: ArrayLike,
-    mode: _Mode = "full",
-    *,
-    axis: int = -1,
-    memory: int = 268435456,
-    progress: Callable[[int, int], object] | Literal["auto"] | None = "auto",
-    overwrite: bool = False,
-    chunks: tuple[int, ...] | None = None,
-    **options: Any,
-) -> _Opened: ...
+
+correlate = convolve
+
 def image(
     source: _Source,
     target: _Target,

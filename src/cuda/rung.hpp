@@ -3,13 +3,16 @@
 
 #include <cuda_runtime.h>
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/problem/interface.hpp"
 #include "cuda/abi.hpp"
+#include "cuda/head.hpp"
 
 namespace tapline::cuda {
 
@@ -22,12 +25,7 @@ using cuda_abi::RungInfo;
 inline constexpr std::int64_t kTapSlackBytes = 32;
 
 /// What a rung decided for one plan when it loaded its kernels: which of them, their grids and shared memory.
-struct Chosen {
-    Chosen() = default;
-    Chosen(const Chosen&) = delete;
-    Chosen& operator=(const Chosen&) = delete;
-    virtual ~Chosen() = default;
-};
+struct Chosen : core::Interface {};
 
 /// What launches read in device memory.
 struct OnDevice {
@@ -60,14 +58,14 @@ struct Prepared {
 /// Empty: yes; else why not.
 using Refusal = std::string;
 
-class Rung {
+class Rung : public core::Interface {
 public:
-    Rung() = default;
-    Rung(const Rung&) = delete;
-    Rung& operator=(const Rung&) = delete;
-    virtual ~Rung() = default;
+    /// `facts`: what its head does not tell.
+    Rung(const Head& head, const RungInfo& facts);
+    /// One without a head, for tests.
+    explicit Rung(const RungInfo& info) : info_(info) {}
 
-    [[nodiscard]] virtual RungInfo info() const = 0;
+    [[nodiscard]] const RungInfo& info() const { return info_; }
     [[nodiscard]] virtual Refusal supports(const Problem&, const cuda_abi::Device&) const = 0;
     /// Seconds of one execution on a warm device, launch included; n known.
     [[nodiscard]] virtual double estimate_seconds(const Problem&, const cuda_abi::Device&) const = 0;
@@ -97,6 +95,10 @@ public:
     virtual void report(const Prepared&, const void* /*workspace*/, cudaStream_t) const {}
     /// Launches on the current device. Throws CudaError.
     virtual void launch(const Prepared&, const Job&, const OnDevice&, void* workspace, cudaStream_t) const = 0;
+
+private:
+    std::array<std::string, 5> texts_;  // each on one line
+    RungInfo info_;
 };
 
 /// Filters that an execution brings. The plan's filter i is number (first + i) % filters of them, i < count: the plan's problem may
@@ -116,13 +118,8 @@ struct MadeTables {
 
 /// A rung that takes problems with taps_come_later: its launch() may have taps that were in device memory already, and what depends
 /// on them is made there, in the stream's order.
-class TakesTapsOnDevice {
+class TakesTapsOnDevice : public core::Interface {
 public:
-    TakesTapsOnDevice() = default;
-    TakesTapsOnDevice(const TakesTapsOnDevice&) = delete;
-    TakesTapsOnDevice& operator=(const TakesTapsOnDevice&) = delete;
-    virtual ~TakesTapsOnDevice() = default;
-
     /// Bytes of tables that depend on the taps, a multiple of 16; 0: launch() needs only the taps.
     [[nodiscard]] virtual std::int64_t made_table_bytes(const Prepared&) const = 0;
     /// Filters of a launch at most.

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/choice/choice.hpp"
+#include "core/problem/interface.hpp"
 #include "cuda/abi.hpp"
 #include "tapline/depthwise.hpp"
 
@@ -42,13 +43,8 @@ private:
 inline constexpr std::int64_t kMostRowsBytes = std::int64_t{256} << 20;
 
 /// A way to the gradient of taps.
-class TapsGradient {
+class TapsGradient : public core::Interface {
 public:
-    TapsGradient() = default;
-    TapsGradient(const TapsGradient&) = delete;
-    TapsGradient& operator=(const TapsGradient&) = delete;
-    virtual ~TapsGradient() = default;
-
     virtual void prepare() = 0;  ///< loads kernels and tables
     [[nodiscard]] virtual double seconds() const = 0;
     [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;

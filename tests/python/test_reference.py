@@ -19,6 +19,16 @@ NAMES = [(module, name) for module, found in MODULES.items() for name in found._
 MEMBERS = [name for name in dir(tapline.Plan) if not name.startswith("_")]
 
 
+def load(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+public_api = load("public_api", ROOT / "scripts" / "public_api.py")
+
+
 def first_line(doc):
     """Behind the signature that nanobind puts in front."""
     lines = [line for line in inspect.cleandoc(doc).splitlines() if line.strip()]
@@ -45,7 +55,7 @@ def functions(path):
     """(name, node) of a file's public functions and of its classes' methods."""
     body = ast.parse(path.read_text()).body
     classes = [("", body), *((f"{node.name}.", node.body) for node in body if isinstance(node, ast.ClassDef))]
-    found = [(f"{owner}{node.name}", node) for owner, nodes in classes for node in nodes if isinstance(node, ast.FunctionDef)]
+    found = [(f"{owner}{name}", node) for owner, nodes in classes for name, node in public_api.functions_of(nodes).items()]
     return {name: node for name, node in found if not name.rpartition(".")[2].startswith("_")}
 
 
@@ -90,21 +100,12 @@ def test_every_parameter_is_described(module, name):
     doc = found.__doc__
     if module != "tapline":  # the originals' parameters are the originals' to describe
         return
-    stub = ast.parse((PACKAGE / "__init__.pyi").read_text())
-    nodes = [node for node in stub.body if getattr(node, "name", "") == name]
-    node = nodes[-1]
-    if isinstance(node, ast.ClassDef):
+    if isinstance(found, type):
         return  # "parameters are those of convolve, but for these"
+    node = functions(PACKAGE / "__init__.pyi")[name]
     arguments = [a.arg for a in [*node.args.args, *node.args.kwonlyargs]]
     described = set(re.findall(r"\w+", " ".join(re.findall(r"^([\w, ]+)(?: : |\n    )", inspect.cleandoc(doc), re.MULTILINE))))
     assert not [a for a in arguments if a not in described], f"{name}: {arguments} beside {described}"
-
-
-def load(name, path):
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "recipes").glob("*.py")), ids=lambda path: path.stem)

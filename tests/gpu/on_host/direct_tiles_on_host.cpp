@@ -12,6 +12,7 @@ alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 #include "cuda/families/direct/rows/direct_tiles.cpp"
 #include "cuda/families/direct/rows/direct_tiles_integers.cu"
 #include "cuda/families/direct/rows/direct_tiles_kernels.cu"
+#include "cuda/rung.cpp"
 
 namespace tapline::test::on_host {
 namespace {

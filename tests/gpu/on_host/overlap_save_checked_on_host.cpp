@@ -52,12 +52,7 @@ namespace {
 
 class NarrowSegments final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.name = "narrow segments";
-        info.is_local = 0;
-        return info;
-    }
+    NarrowSegments() : Rung({.name = "narrow segments", .is_local = 0}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& /*device*/) const override {
         return takes_narrow(p, 1) ? "" : "other types";
     }

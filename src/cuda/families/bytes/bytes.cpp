@@ -117,20 +117,15 @@ std::uint8_t output_of_flat(const Problem& p, const double* taps, int sample) {
 
 class DirectBytes final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "36";
-        info.name = "direct_bytes";
-        info.idea =
-            "bytes times the three bytes of a tap are exact on tensor cores: outputs are rounded from sums in whole numbers, and "
-            "where those are too near to the next integer to tell, from the sum in double";
-        info.changed = "bytes filtered to bytes with sums in double cost little more than bytes that are copied";
-        info.requirements = "u8 samples and outputs, one filter of f64 taps";
-        info.limited_by =
-            "instructions that put sums together; samples that are all alike, whose sums are integers, cost ten times as much";
-        info.source = "src/cuda/families/bytes/bytes.cuh";
-        return info;
-    }
+    static constexpr Head kHead{"36", "direct_bytes", "", R"(
+Idea: bytes times the three bytes of a tap are exact on tensor cores: outputs are rounded from sums in whole numbers, and where
+those are too near to the next integer to tell, from the sum in double
+Changed: bytes filtered to bytes with sums in double cost little more than bytes that are copied
+Requires: u8 samples and outputs, one filter of f64 taps
+Limited by: instructions that put sums together; samples that are all alike, whose sums are integers, cost ten times as much
+)"};
+
+    DirectBytes() : Rung(kHead, {.source = "src/cuda/families/bytes/bytes.cuh"}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kU8 || p.output_dtype != kU8 || p.taps_dtype != kF64) { return "takes only u8 to u8 with f64 taps"; }

@@ -45,6 +45,8 @@ struct OrderedTaps : Chosen {
 /// A rung whose kernels can read taps in device memory. It has no tables; its Chosen is an OrderedTaps.
 class DirectRung : public Rung, public MakesTables {
 public:
+    using Rung::Rung;
+
     [[nodiscard]] std::int64_t made_table_bytes(const Prepared&) const final { return 0; }
     [[nodiscard]] double making_seconds(const Problem& p, const cuda_abi::Device& device) const final {
         return ordering_seconds(p, device);

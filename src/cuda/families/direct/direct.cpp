@@ -13,19 +13,14 @@ namespace {
 
 class Direct final : public DirectRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "19";
-        info.name = "direct";
-        info.idea = "a filter of any length passes in chunks of taps, each with its part of the window; the sums stay in registers";
-        info.changed = "taps no longer come by value: chunks of them are copied beside the window. One tile a window";
-        info.requirements = "nothing: any number of taps, type, boundary, batch, stride and alignment";
-        info.limited_by =
-            "multiply-adds, one vector from shared memory feeds 48 or 80 of them; with rows' own taps the register banks";
-        info.source = "src/cuda/families/direct/direct.cuh";
-        info.takes_pieces = 1;
-        return info;
-    }
+    static constexpr Head kHead{"19", "direct", "", R"(
+Idea: a filter of any length passes in chunks of taps, each with its part of the window; the sums stay in registers
+Changed: taps no longer come by value: chunks of them are copied beside the window. One tile a window
+Requires: nothing: any number of taps, type, boundary, batch, stride and alignment
+Limited by: multiply-adds, one vector from shared memory feeds 48 or 80 of them; with rows' own taps the register banks
+)"};
+
+    Direct() : DirectRung(kHead, {.source = "src/cuda/families/direct/direct.cuh", .takes_pieces = 1}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device&) const override { return refuse_types(p); }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         Problem known = p;  // one filter's taps come from memory always

@@ -22,20 +22,15 @@ constexpr Cost kFewCost{6.1e-6, {1.5, 0.87, 1.5, 1.5, 1.5}, 1.56, 19.8, 6, 0.11,
 
 class DirectFew final : public DirectRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "17";
-        info.name = "direct_few";
-        info.idea =
-            "outputs are turned in shared memory, a warp at a time, and stored as whole lines that bypass the caches; taps "
-            "arrive as kernel parameters and are operands of the products; their number is known when the kernel is compiled";
-        info.changed = "the strided stores: a lane's own 48 bytes touch a line of their own, 32 lanes' together fill 12";
-        info.requirements = "at most 36 taps; f32, f16 or bf16; any boundary, batch, stride and alignment";
-        info.limited_by = "memory: it runs at the speed of the copy";
-        info.source = "src/cuda/families/direct/direct_few.cuh";
-        info.takes_pieces = 1;
-        return info;
-    }
+    static constexpr Head kHead{"17", "direct_few", "", R"(
+Idea: outputs are turned in shared memory, a warp at a time, and stored as whole lines that bypass the caches; taps arrive as
+kernel parameters and are operands of the products; their number is known when the kernel is compiled
+Changed: the strided stores: a lane's own 48 bytes touch a line of their own, 32 lanes' together fill 12
+Requires: at most 36 taps; f32, f16 or bf16; any boundary, batch, stride and alignment
+Limited by: memory: it runs at the speed of the copy
+)"};
+
+    DirectFew() : DirectRung(kHead, {.source = "src/cuda/families/direct/direct_few.cuh", .takes_pieces = 1}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device&) const override {
         if (p.x.k > kFewTaps) { return "more than " + std::to_string(kFewTaps) + " taps"; }
         if (p.dtype != kF32 && p.dtype != kF16 && p.dtype != kBf16) {

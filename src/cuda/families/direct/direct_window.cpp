@@ -19,23 +19,16 @@ constexpr Cost kWindowCost{7.2e-6, {1.23, 1.11, 1.53, 1.51, 1.69}, 1.42, 21.6, 5
 
 class DirectWindow final : public DirectRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "18";
-        info.name = "direct_window";
-        info.idea =
-            "windows pass through two buffers of a warp in shared memory: one is convolved while the next is copied into the "
-            "other asynchronously. A window serves several tiles";
-        info.changed =
-            "the window's source: with more than about 36 taps its loads through the L1 cache cost more than the products. "
-            "Warps stay and go from window to window";
-        info.requirements = "at most 2 KiB of taps; any type, boundary, batch, stride and alignment";
-        info.limited_by =
-            "multiply-adds, one vector from shared memory feeds 48 or 80 of them; with rows' own taps the register banks";
-        info.source = "src/cuda/families/direct/direct_window.cuh";
-        info.takes_pieces = 1;
-        return info;
-    }
+    static constexpr Head kHead{"18", "direct_window", "", R"(
+Idea: windows pass through two buffers of a warp in shared memory: one is convolved while the next is copied into the other
+asynchronously. A window serves several tiles
+Changed: the window's source: with more than about 36 taps its loads through the L1 cache cost more than the products. Warps stay
+and go from window to window
+Requires: at most 2 KiB of taps; any type, boundary, batch, stride and alignment
+Limited by: multiply-adds, one vector from shared memory feeds 48 or 80 of them; with rows' own taps the register banks
+)"};
+
+    DirectWindow() : DirectRung(kHead, {.source = "src/cuda/families/direct/direct_window.cuh", .takes_pieces = 1}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         Refusal refused = refuse_types(p);
         if (!refused.empty()) { return refused; }

@@ -145,23 +145,16 @@ bool constant_is_a_pixel(const Problem& p) {
 
 class ImageDirect final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "04";
-        info.name = "image_direct";
-        info.idea =
-            "A thread makes a strip of outputs, one below the other, from a window that slides down a column in registers; lanes "
-            "lie side by side, and a step of one tap along a row is `channels` elements: any number of channels costs the same.";
-        info.changed =
-            "A value loaded from shared memory feeds up to 16 products; small masks come with the kernel's parameters and are "
-            "operands of the products themselves; boundary rules apply while loading.";
-        info.requirements = "Nothing: every type, size, boundary and mask.";
-        info.limited_by = "Memory up to 7 x 7 taps (f32), then multiply-adds.";
-        info.source = "src/cuda/families/direct/image_direct.cuh";
-        info.rank = 2;
-        info.takes_pieces = 1;
-        return info;
-    }
+    static constexpr Head kHead{"04", "image_direct", "", R"(
+Idea: A thread makes a strip of outputs, one below the other, from a window that slides down a column in registers; lanes lie side
+by side, and a step of one tap along a row is `channels` elements: any number of channels costs the same.
+Changed: A value loaded from shared memory feeds up to 16 products; small masks come with the kernel's parameters and are operands
+of the products themselves; boundary rules apply while loading.
+Requires: Nothing: every type, size, boundary and mask.
+Limited by: Memory up to 7 x 7 taps (f32), then multiply-adds.
+)"};
+
+    ImageDirect() : Rung(kHead, {.source = "src/cuda/families/direct/image_direct.cuh", .rank = 2, .takes_pieces = 1}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device&) const override {
         if (p.y.k > kMostSide || p.x.k > kMostSide || p.channels.length > kMostChannels) {

@@ -14,18 +14,14 @@ using staged::kTapChunk;
 
 class SplitTaps final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "20";
-        info.name = "split_taps";
-        info.idea = "a filter of very many taps is divided among blocks, whose sums a second kernel adds up in a fixed order";
-        info.changed = "one block went through all taps of its outputs; with few outputs the rest of the device stood still";
-        info.requirements = "workspace for a sum an output and segment; worth it for few outputs and many taps";
-        info.limited_by = "memory where there is one output, multiply-adds where there are many";
-        info.source = "src/cuda/families/direct/split_taps.cuh";
-        info.takes_pieces = 1;
-        return info;
-    }
+    static constexpr Head kHead{"20", "split_taps", "", R"(
+Idea: a filter of very many taps is divided among blocks, whose sums a second kernel adds up in a fixed order
+Changed: one block went through all taps of its outputs; with few outputs the rest of the device stood still
+Requires: workspace for a sum an output and segment; worth it for few outputs and many taps
+Limited by: memory where there is one output, multiply-adds where there are many
+)"};
+
+    SplitTaps() : Rung(kHead, {.source = "src/cuda/families/direct/split_taps.cuh", .takes_pieces = 1}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.x.k < 2 * kTapChunk) { return "fewer than " + std::to_string(2 * kTapChunk) + " taps: nothing to divide"; }
         if (segments_of(p, device) < 2) { return "the outputs alone fill the device"; }

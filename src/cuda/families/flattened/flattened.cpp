@@ -67,28 +67,19 @@ std::int64_t plane_bytes(const Problem& p) {
 
 class Flattened final : public Rung {
 public:
-    explicit Flattened(int rank) : rank_(rank) {}
-
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = rank_ == 2 ? "08" : "09";
-        info.name = "flattened";
-        info.idea =
-            "an image whose rows have as much room between them as the mask is wide is one long signal, and the mask with its rows "
-            "as "
-            "far apart one long filter: the transforms for long filters convolve it";
-        info.changed =
-            "masks of any size cost about the same, where tiles in shared memory ended at some thirty taps a side; volumes "
-            "go the same way";
-        info.requirements =
-            "workspace for the signal and its result; not for strict accuracy, nor masks that are not finite beside a "
-            "zero boundary";
-        info.limited_by = "memory: the image is laid out, transformed and taken back, each a pass";
-        info.source = "src/cuda/families/flattened/flattened.cu";
-        info.rank = rank_;
-        info.is_local = 0;
-        return info;
+    static constexpr Head head(const char* number) {
+        return {number, "flattened", "", R"(
+Idea: an image whose rows have as much room between them as the mask is wide is one long signal, and the mask with its rows as far
+apart one long filter: the transforms for long filters convolve it
+Changed: masks of any size cost about the same, where tiles in shared memory ended at some thirty taps a side; volumes go the same
+way
+Requires: workspace for the signal and its result; not for strict accuracy, nor masks that are not finite beside a zero boundary
+Limited by: memory: the image is laid out, transformed and taken back, each a pass
+)"};
     }
+
+    Flattened(const char* number, int rank)
+        : Rung(head(number), {.source = "src/cuda/families/flattened/flattened.cu", .rank = rank, .is_local = 0}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
@@ -168,7 +159,7 @@ public:
         g.in_channel = p.channels.in_stride;
         g.out_channel = p.channels.out_stride;
         if (job.packed != 0) { pack_inside(g, p); }
-        FlatAxis& cut = rank_ == 2 ? g.y : g.z;
+        FlatAxis& cut = info().rank == 2 ? g.y : g.z;
         cut.in_stride = job.in_stride;
         cut.out_stride = job.out_stride;
         g.in = static_cast<const char*>(job.in) - job.in_first * job.in_stride * stored_bytes(p.dtype);  // of row 0
@@ -277,18 +268,16 @@ private:
         }
         return to;
     }
-
-    int rank_;
 };
 
 }  // namespace
 
 const Rung& flattened_images() {
-    static const Flattened rung(2);
+    static const Flattened rung("08", 2);
     return rung;
 }
 const Rung& flattened_volumes() {
-    static const Flattened rung(3);
+    static const Flattened rung("09", 3);
     return rung;
 }
 

@@ -164,25 +164,17 @@ Tiling tiling_of(const Problem& p, const cuda_abi::Device& device) {
 
 class ImageFft final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "07";
-        info.name = "image_fft";
-        info.idea =
-            "A tile and its halo are transformed in shared memory, multiplied by the mask's spectrum and transformed back: the "
-            "work "
-            "of a tile does not depend on the mask. Threads transform 32 points in registers; two barriers a tile.";
-        info.changed = "some 112 instructions a point of a tile, which is two pixels, instead of a product for each tap";
-        info.requirements =
-            "f32, or real pixels of 8 or 16 bits, f32 taps; mask sides of at most 97; 66 KB of shared memory; not under strict "
-            "accuracy";
-        info.limited_by = "instructions, two thirds of what can be issued, and halos that give no outputs";
-        info.source = "src/cuda/families/image_fft/image_fft.cuh";
-        info.rank = 2;
-        info.takes_pieces = 1;
-        info.is_local = 0;
-        return info;
-    }
+    static constexpr Head kHead{"07", "image_fft", "", R"(
+Idea: A tile and its halo are transformed in shared memory, multiplied by the mask's spectrum and transformed back: the work of a
+tile does not depend on the mask. Threads transform 32 points in registers; two barriers a tile.
+Changed: some 112 instructions a point of a tile, which is two pixels, instead of a product for each tap
+Requires: f32, or real pixels of 8 or 16 bits, f32 taps; mask sides of at most 97; 66 KB of shared memory; not under strict
+accuracy
+Limited by: instructions, two thirds of what can be issued, and halos that give no outputs
+)"};
+
+    ImageFft()
+        : Rung(kHead, {.source = "src/cuda/families/image_fft/image_fft.cuh", .rank = 2, .takes_pieces = 1, .is_local = 0}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.taps_dtype != kF32 || is_complex(p.dtype) || (p.dtype != kF32 && stored_bytes(p.dtype) > 2)) {

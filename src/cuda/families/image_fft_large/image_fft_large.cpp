@@ -161,25 +161,17 @@ std::vector<float> constants_of() {
 
 class ImageFftLarge final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "49";
-        info.name = "image_fft_large";
-        info.idea =
-            "tiles of up to 2048 x 2048 pixels are transformed in three passes, rows, columns there and back, rows, by blocks that "
-            "take tasks of all passes from one queue; the tiles under way stay in the L2 cache";
-        info.changed =
-            "a tile is no longer what shared memory holds, so that masks of a hundred taps a side leave most of it to outputs; "
-            "channels that share sectors of memory are read together";
-        info.requirements =
-            "f32, or real pixels of 8 or 16 bits, f32 taps; whole images; workspace for the tiles under way; not under strict "
-            "accuracy";
-        info.limited_by = "the L2 cache and instructions alike";
-        info.source = "src/cuda/families/image_fft_large/image_fft_large.cuh";
-        info.rank = 2;
-        info.is_local = 0;
-        return info;
-    }
+    static constexpr Head kHead{"49", "image_fft_large", "", R"(
+Idea: tiles of up to 2048 x 2048 pixels are transformed in three passes, rows, columns there and back, rows, by blocks that take
+tasks of all passes from one queue; the tiles under way stay in the L2 cache
+Changed: a tile is no longer what shared memory holds, so that masks of a hundred taps a side leave most of it to outputs;
+channels that share sectors of memory are read together
+Requires: f32, or real pixels of 8 or 16 bits, f32 taps; whole images; workspace for the tiles under way; not under strict
+accuracy
+Limited by: the L2 cache and instructions alike
+)"};
+
+    ImageFftLarge() : Rung(kHead, {.source = "src/cuda/families/image_fft_large/image_fft_large.cuh", .rank = 2, .is_local = 0}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.taps_dtype != kF32 || is_complex(p.dtype) || (p.dtype != kF32 && stored_bytes(p.dtype) > 2)) {

@@ -42,21 +42,15 @@ Problem planes_of(const Problem& p, std::int64_t images) {
 
 class ImagePlanes final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "12";
-        info.name = "image_planes";
-        info.idea =
-            "interleaved channels are turned into planes, the fastest rung for those filters them, and its outputs are turned "
-            "back: each pass reads and writes whole lines";
-        info.changed = "many channels under large masks cost two copies more than planes, not a sector of memory for each element";
-        info.requirements = "two channels or more, side by side, under one mask; real samples; whole images; workspace";
-        info.limited_by = "the passes, and what limits the planes' rung";
-        info.source = "src/cuda/families/image_planes/image_planes.cu";
-        info.rank = 2;
-        info.is_local = 0;
-        return info;
-    }
+    static constexpr Head kHead{"12", "image_planes", "", R"(
+Idea: interleaved channels are turned into planes, the fastest rung for those filters them, and its outputs are turned back: each
+pass reads and writes whole lines
+Changed: many channels under large masks cost two copies more than planes, not a sector of memory for each element
+Requires: two channels or more, side by side, under one mask; real samples; whole images; workspace
+Limited by: the passes, and what limits the planes' rung
+)"};
+
+    ImagePlanes() : Rung(kHead, {.source = "src/cuda/families/image_planes/image_planes.cu", .rank = 2, .is_local = 0}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.channels.length < 2 || !p.has_packed_pixels() || p.channels.in_stride != 1 || p.channels.out_stride != 1) {

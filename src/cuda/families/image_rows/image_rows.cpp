@@ -124,21 +124,15 @@ double as_measured(double seconds, const Problem& p) {
 
 class ImageRows final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "11";
-        info.name = "image_rows";
-        info.idea =
-            "under a mask of one row the rows of an image are signals, under one of one column its columns are: the rungs for "
-            "signals convolve them as they lie";
-        info.changed = "a long row of taps costs what it costs a signal, next to nothing beside the copy";
-        info.requirements =
-            "one mask of one row (and one channel) or one column, as many outputs as pixels along the other axis; whole images";
-        info.limited_by = "what limits the signals' rung";
-        info.source = "src/cuda/families/image_rows/image_rows.cpp";
-        info.rank = 2;
-        return info;
-    }
+    static constexpr Head kHead{"11", "image_rows", "", R"(
+Idea: under a mask of one row the rows of an image are signals, under one of one column its columns are: the rungs for signals
+convolve them as they lie
+Changed: a long row of taps costs what it costs a signal, next to nothing beside the copy
+Requires: one mask of one row (and one channel) or one column, as many outputs as pixels along the other axis; whole images
+Limited by: what limits the signals' rung
+)"};
+
+    ImageRows() : Rung(kHead, {.source = "src/cuda/families/image_rows/image_rows.cpp", .rank = 2}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         return best_signals(p, device).signals.refusal;

@@ -280,26 +280,17 @@ double absent_pixel(const Problem& p) {
 
 class ImageTiles final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "10";
-        info.name = "image_tiles";
-        info.idea =
-            "a block's windows, of several images if those are small, come to shared memory as floats, with what lies outside "
-            "already in "
-            "place; a thread makes 4 x 4 outputs, and a vector of samples that it loads meets all taps that it belongs to";
-        info.changed =
-            "any type of pixels and outputs, many small images, transposed, flipped and strided ones cost what plain ones do: what "
-            "memory and boundary are like is found once for each row and column of a tile, not for each pixel";
-        info.requirements =
-            "real pixels, of more than 4 bytes with f64 taps only; taps the same for all channels, at most 48 a side";
-        info.limited_by = "multiply-adds from some 5 x 5 taps on, before that instructions that move and convert";
-        info.source = "src/cuda/families/image_tiles/image_tiles.cuh";
-        info.rank = 2;
-        info.takes_pieces = 1;
-        info.truncates = 1;
-        return info;
-    }
+    static constexpr Head kHead{"10", "image_tiles", "", R"(
+Idea: a block's windows, of several images if those are small, come to shared memory as floats, with what lies outside already in
+place; a thread makes 4 x 4 outputs, and a vector of samples that it loads meets all taps that it belongs to
+Changed: any type of pixels and outputs, many small images, transposed, flipped and strided ones cost what plain ones do: what
+memory and boundary are like is found once for each row and column of a tile, not for each pixel
+Requires: real pixels, of more than 4 bytes with f64 taps only; taps the same for all channels, at most 48 a side
+Limited by: multiply-adds from some 5 x 5 taps on, before that instructions that move and convert
+)"};
+
+    ImageTiles()
+        : Rung(kHead, {.source = "src/cuda/families/image_tiles/image_tiles.cuh", .rank = 2, .takes_pieces = 1, .truncates = 1}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (is_complex(p.dtype) || is_complex(p.taps_dtype) || (is_integer(p.taps_dtype) && !sums_integers(p))) {

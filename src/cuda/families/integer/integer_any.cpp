@@ -118,22 +118,18 @@ namespace {
 
 class IntegerAny final : public IntegerRung {
 public:
-    explicit IntegerAny(int rank) : rank_(rank) {}
-
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = rank_ == 1 ? "40" : rank_ == 2 ? "16" : "17";
-        info.name = "integer_any";
-        info.idea = "exact sums of integers of any type, one output a thread, in 64 bits or, where those might not hold it, in 192";
-        info.changed = "no problem of integers is left to the CPU: every type, layout, boundary and number of axes";
-        info.requirements = "integer or bool samples with integer taps";
-        info.limited_by = "instructions: each product has its own two loads, one with 192 bits takes some twenty instructions";
-        info.source = "src/cuda/families/integer/integer_any.cuh";
-        info.rank = rank_;
-        info.takes_pieces = 1;
-        info.takes_outer = 1;
-        return info;
+    static constexpr Head head(const char* number) {
+        return {number, "integer_any", "", R"(
+Idea: exact sums of integers of any type, one output a thread, in 64 bits or, where those might not hold it, in 192
+Changed: no problem of integers is left to the CPU: every type, layout, boundary and number of axes
+Requires: integer or bool samples with integer taps
+Limited by: instructions: each product has its own two loads, one with 192 bits takes some twenty instructions
+)"};
     }
+
+    IntegerAny(const char* number, int rank)
+        : IntegerRung(head(number),
+                      {.source = "src/cuda/families/integer/integer_any.cuh", .rank = rank, .takes_pieces = 1, .takes_outer = 1}) {}
     [[nodiscard]] Refusal refuse_sums(const Problem& /*p*/, const cuda_abi::Device& /*device*/) const override { return {}; }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const double outputs = static_cast<double>(p.outputs()) * static_cast<double>(p.outer_length());
@@ -172,23 +168,21 @@ private:
     static constexpr double kOfRow = 240;  // of a mask
     static constexpr double kOfNarrow = 15;
     static constexpr double kOfExact = 140;
-
-    int rank_;
 };
 
 }  // namespace
 }  // namespace integer
 
 const Rung& integer_signals() {
-    static const integer::IntegerAny rung(1);
+    static const integer::IntegerAny rung("40", 1);
     return rung;
 }
 const Rung& integer_images() {
-    static const integer::IntegerAny rung(2);
+    static const integer::IntegerAny rung("16", 2);
     return rung;
 }
 const Rung& integer_volumes() {
-    static const integer::IntegerAny rung(3);
+    static const integer::IntegerAny rung("17", 3);
     return rung;
 }
 

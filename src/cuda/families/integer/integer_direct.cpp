@@ -121,19 +121,15 @@ namespace {
 
 class IntegerDirect final : public IntegerRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "41";
-        info.name = "integer_direct";
-        info.idea = "a warp's samples pass through shared memory, and a lane makes neighbouring outputs of a window in registers";
-        info.changed = "a sample is loaded once for all outputs of a tile, and 32 bits are enough where no more reach the output";
-        info.requirements = "signals; sums of more than 64 bits go the way of integer_any";
-        info.limited_by = "integer multiply-adds, of which a GPU makes half as many as of f32";
-        info.source = "src/cuda/families/integer/integer_direct.cuh";
-        info.takes_pieces = 1;
-        info.takes_outer = 1;
-        return info;
-    }
+    static constexpr Head kHead{"41", "integer_direct", "", R"(
+Idea: a warp's samples pass through shared memory, and a lane makes neighbouring outputs of a window in registers
+Changed: a sample is loaded once for all outputs of a tile, and 32 bits are enough where no more reach the output
+Requires: signals; sums of more than 64 bits go the way of integer_any
+Limited by: integer multiply-adds, of which a GPU makes half as many as of f32
+)"};
+
+    IntegerDirect()
+        : IntegerRung(kHead, {.source = "src/cuda/families/integer/integer_direct.cuh", .takes_pieces = 1, .takes_outer = 1}) {}
     [[nodiscard]] Refusal refuse_sums(const Problem& p, const cuda_abi::Device&) const override {
         return ordinary_sums(p) == Sums::exact ? "its sums have 64 bits" : "";
     }

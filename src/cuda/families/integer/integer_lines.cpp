@@ -126,9 +126,24 @@ void lay_out_taps(Prepared& inner, const void* taps) {
 
 class ByRealRungs final : public Rung {
 public:
-    ByRealRungs(const RungInfo& info, std::vector<const Rung*> rungs) : info_(info), rungs_(std::move(rungs)) {}
+    static constexpr Head head(const char* number, const char* name) {
+        return {number, name, "", R"(
+Idea: where the taps say that no sum passes 2^24 (2^53), or that only 32 (64) bits of it matter, the kernels for real numbers form it
+exactly in f32 (f64) or in integers of so many bits
+Changed: integers have every layout that real numbers have: tiles, short rows, interleaved channels, gaps
+Requires: known taps; outputs that fit their type, or wrap, or are limited; no bool; samples, taps and boundaries as the rung takes
+them that does it
+Limited by: what limits that rung
+)"};
+    }
 
-    [[nodiscard]] RungInfo info() const override { return info_; }
+    ByRealRungs(const Head& head, int rank, std::vector<const Rung*> rungs)
+        : Rung(head, {.source = "src/cuda/families/integer/integer_lines.cpp",
+                      .rank = rank,
+                      .takes_pieces = 1,
+                      .takes_outer = rank == 1 ? 1 : 0}),
+          rungs_(std::move(rungs)) {}
+
     [[nodiscard]] bool takes_exact() const override { return true; }
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
 
@@ -191,44 +206,24 @@ private:
         std::int64_t inner_tables_at = 0;
     };
 
-    RungInfo info_;
     std::vector<const Rung*> rungs_;
 };
-
-RungInfo info_of(int rank) {
-    RungInfo info;
-    info.number = rank == 1 ? "45" : rank == 2 ? "14" : "48";
-    info.name = rank == 1 ? "integer_lines" : rank == 2 ? "integer_tiles" : "integer_planes";
-    info.idea =
-        "where the taps say that no sum passes 2^24 (2^53), or that only 32 (64) bits of it matter, the kernels for real numbers "
-        "form it exactly in f32 (f64) or in integers of so many bits";
-    info.changed = "integers have every layout that real numbers have: tiles, short rows, interleaved channels, gaps";
-    info.requirements =
-        "known taps; outputs that fit their type, or wrap, or are limited; no bool; samples, taps and boundaries as the rung takes "
-        "them that does it";
-    info.limited_by = "what limits that rung";
-    info.source = "src/cuda/families/integer/integer_lines.cpp";
-    info.rank = rank;
-    info.takes_pieces = 1;
-    info.takes_outer = rank == 1 ? 1 : 0;
-    return info;
-}
 
 }  // namespace
 }  // namespace integer
 
 const Rung& integer_lines() {
-    static const integer::ByRealRungs rung(integer::info_of(1),
+    static const integer::ByRealRungs rung(integer::ByRealRungs::head("45", "integer_lines"), 1,
                                            {&direct_tiles(), &direct_rows(), &direct_across(), &direct_columns()});
     return rung;
 }
 const Rung& integer_tiles() {
-    static const integer::ByRealRungs rung(integer::info_of(2), {&image_tiles()});
+    static const integer::ByRealRungs rung(integer::ByRealRungs::head("14", "integer_tiles"), 2, {&image_tiles()});
     return rung;
 }
 
 const Rung& integer_planes() {
-    static const integer::ByRealRungs rung(integer::info_of(3), {&volume_direct()});
+    static const integer::ByRealRungs rung(integer::ByRealRungs::head("48", "integer_planes"), 3, {&volume_direct()});
     return rung;
 }
 

@@ -27,6 +27,8 @@ private:
 
 class IntegerRung : public Rung {
 public:
+    using Rung::Rung;
+
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const final {
         if (core::is_half(p.output_dtype)) { return "gives no f16 and bf16"; }
         return refuse_sums(p, device);

@@ -150,21 +150,16 @@ constexpr std::int64_t kMostFilters = 256;
 
 class IntegerTransforms final : public IntegerRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "42";
-        info.name = "integer_transforms";
-        info.idea =
-            "transforms of overlapping segments in double whose outputs are proved to be off by less than one half, so that the "
-            "nearest integer is exact";
-        info.changed = "hundreds and thousands of taps no longer cost a product each; wide integers are digits of 16 bits";
-        info.requirements = "64 to 6,144 taps; direct sums take over where taps are so large that the bound does not hold";
-        info.limited_by = "arithmetic in double and the barriers between its passes";
-        info.source = "src/cuda/families/integer/integer_transforms.cuh";
-        info.takes_pieces = 1;
-        info.takes_outer = 1;
-        return info;
-    }
+    static constexpr Head kHead{"42", "integer_transforms", "", R"(
+Idea: transforms of overlapping segments in double whose outputs are proved to be off by less than one half, so that the nearest
+integer is exact
+Changed: hundreds and thousands of taps no longer cost a product each; wide integers are digits of 16 bits
+Requires: 64 to 6,144 taps; direct sums take over where taps are so large that the bound does not hold
+Limited by: arithmetic in double and the barriers between its passes
+)"};
+
+    IntegerTransforms()
+        : IntegerRung(kHead, {.source = "src/cuda/families/integer/integer_transforms.cuh", .takes_pieces = 1, .takes_outer = 1}) {}
     [[nodiscard]] Refusal refuse_sums(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.x.k < kLeastTaps) { return "fewer than " + std::to_string(kLeastTaps) + " taps"; }
         if (p.filters > kMostFilters) { return "more than " + std::to_string(kMostFilters) + " filters"; }

@@ -260,27 +260,18 @@ namespace {
 
 class ImageSeparable final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "05";
-        info.name = "image_separable";
-        info.idea =
-            "A mask of rank one is a column times a row. Up to 32 x 32 taps, and 113 x 113 of one channel on tensor cores, a block "
-            "marches down a strip: rows are filtered into a ring in shared memory, the ring into rows of outputs; on tensor cores "
-            "from "
-            "registers to registers; where all taps are the same it adds runs up, a few additions an output. Else, and as a sum of "
-            "2 to 4 such masks, a tile's columns are filtered in place, each by one thread, then its rows.";
-        info.changed = "k_h + k_w products an output instead of k_h k_w.";
-        info.requirements =
-            "f32, one mask for all channels, of rank 1 to 4, or one column of 33 to 113 taps; at most 32 channels; not under "
-            "strict "
-            "accuracy.";
-        info.limited_by = "Multiply-adds and the loads that feed them; the passes over halos.";
-        info.source = "src/cuda/families/separable/separable.cuh";
-        info.rank = 2;
-        info.takes_pieces = 1;
-        return info;
-    }
+    static constexpr Head kHead{"05", "image_separable", "", R"(
+Idea: A mask of rank one is a column times a row. Up to 32 x 32 taps, and 113 x 113 of one channel on tensor cores, a block
+marches down a strip: rows are filtered into a ring in shared memory, the ring into rows of outputs; on tensor cores from
+registers to registers; where all taps are the same it adds runs up, a few additions an output. Else, and as a sum of 2 to 4 such
+masks, a tile's columns are filtered in place, each by one thread, then its rows.
+Changed: k_h + k_w products an output instead of k_h k_w.
+Requires: f32, one mask for all channels, of rank 1 to 4, or one column of 33 to 113 taps; at most 32 channels; not under strict
+accuracy.
+Limited by: Multiply-adds and the loads that feed them; the passes over halos.
+)"};
+
+    ImageSeparable() : Rung(kHead, {.source = "src/cuda/families/separable/separable.cuh", .rank = 2, .takes_pieces = 1}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }

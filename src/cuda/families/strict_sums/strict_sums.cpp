@@ -61,23 +61,18 @@ Places places_of(const Problem& p) {
 
 class StrictSums final : public Rung {
 public:
-    explicit StrictSums(int rank) : rank_(rank) {}
-
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = rank_ == 1 ? "57" : rank_ == 2 ? "58" : "59";
-        info.name = "strict_sums";
-        info.idea =
-            "samples are widened, the rung that is the fastest in double convolves them, and an output that is large enough to "
-            "have "
-            "kept the strict bound is stored; the few others are summed one by one";
-        info.changed = "large masks and the longest filters no longer cost a product each under strict accuracy";
-        info.requirements = "strict accuracy; f32 with finite f32 taps, 64 of them or more; whole problems; workspace";
-        info.limited_by = "what limits the rung inside, in double";
-        info.source = "src/cuda/families/strict_sums/strict_sums.cu";
-        info.rank = rank_;
-        return info;
+    static constexpr Head head(const char* number) {
+        return {number, "strict_sums", "", R"(
+Idea: samples are widened, the rung that is the fastest in double convolves them, and an output that is large enough to have kept
+the strict bound is stored; the few others are summed one by one
+Changed: large masks and the longest filters no longer cost a product each under strict accuracy
+Requires: strict accuracy; f32 with finite f32 taps, 64 of them or more; whole problems; workspace
+Limited by: what limits the rung inside, in double
+)"};
     }
+
+    StrictSums(const char* number, int rank)
+        : Rung(head(number), {.source = "src/cuda/families/strict_sums/strict_sums.cu", .rank = rank}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.accuracy != Accuracy::strict) { return "for strict accuracy only: others need no check"; }
         if (p.dtype != kF32 || p.taps_dtype != kF32 || p.output_dtype != kF32) { return "takes only f32"; }
@@ -204,22 +199,20 @@ private:
         return kSafe * error_in_double(row, span, static_cast<double>(p.taps())) * std::sqrt(most) * (1 + allowed) /
                (allowed - 0x1p-24);
     }
-
-    int rank_;
 };
 
 }  // namespace
 
 const Rung& strict_signals() {
-    static const StrictSums rung(1);
+    static const StrictSums rung("57", 1);
     return rung;
 }
 const Rung& strict_images() {
-    static const StrictSums rung(2);
+    static const StrictSums rung("58", 2);
     return rung;
 }
 const Rung& strict_volumes() {
-    static const StrictSums rung(3);
+    static const StrictSums rung("59", 3);
     return rung;
 }
 

@@ -63,24 +63,16 @@ std::size_t taps_of(const Problem& p) { return static_cast<std::size_t>(p.filter
 
 class ImageTensor final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "06";
-        info.name = "image_tensor";
-        info.idea =
-            "A row of the mask is a product of matrices: rows of the image as they lie, and the row's taps in every position. "
-            "Tensor "
-            "cores add up one product for each row of the mask in the same registers; floats are two halves each.";
-        info.changed = "multiply-adds limited: tensor cores do sixteen times as many in half precision";
-        info.requirements =
-            "compute capability 8.0; f32; mask rows of at most 65 taps, columns whose tile fits in shared memory; not under strict "
-            "accuracy";
-        info.limited_by = "the tensor cores: a quarter to a half of what they multiply is zeros around the taps";
-        info.source = "src/cuda/families/tensor/image_tensor.cuh";
-        info.rank = 2;
-        info.takes_pieces = 1;
-        return info;
-    }
+    static constexpr Head kHead{"06", "image_tensor", "", R"(
+Idea: A row of the mask is a product of matrices: rows of the image as they lie, and the row's taps in every position. Tensor
+cores add up one product for each row of the mask in the same registers; floats are two halves each.
+Changed: multiply-adds limited: tensor cores do sixteen times as many in half precision
+Requires: compute capability 8.0; f32; mask rows of at most 65 taps, columns whose tile fits in shared memory; not under strict
+accuracy
+Limited by: the tensor cores: a quarter to a half of what they multiply is zeros around the taps
+)"};
+
+    ImageTensor() : Rung(kHead, {.source = "src/cuda/families/tensor/image_tensor.cuh", .rank = 2, .takes_pieces = 1}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }

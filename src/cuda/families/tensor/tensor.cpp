@@ -69,23 +69,17 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b <
 
 class TensorDirect final : public DirectRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "21";
-        info.name = "tensor_direct";
-        info.idea =
-            "a tile is a product of two matrices that tensor cores multiply: overlapping rows of samples, and taps in every "
-            "position. Floats are split into two halves, three products of which make one";
-        info.changed = "multiply-adds limited: tensor cores do sixteen times as many in half precision";
-        info.requirements =
-            "compute capability 8.0; f32, f16 or bf16; at most 256 taps (512 of the type of 16-bit samples, compute capability "
-            "9.0); unit sample strides, of f32 also backwards or every second one; not under strict accuracy";
-        info.limited_by = "memory up to about 100 taps, then the tensor cores";
-        info.source = "src/cuda/families/tensor/tensor.cuh";
-        info.takes_pieces = 1;
-        info.granularity = tensor::kTile;
-        return info;
-    }
+    static constexpr Head kHead{"21", "tensor_direct", "", R"(
+Idea: a tile is a product of two matrices that tensor cores multiply: overlapping rows of samples, and taps in every position.
+Floats are split into two halves, three products of which make one
+Changed: multiply-adds limited: tensor cores do sixteen times as many in half precision
+Requires: compute capability 8.0; f32, f16 or bf16; at most 256 taps (512 of the type of 16-bit samples, compute capability 9.0);
+unit sample strides, of f32 also backwards or every second one; not under strict accuracy
+Limited by: memory up to about 100 taps, then the tensor cores
+)"};
+
+    TensorDirect()
+        : DirectRung(kHead, {.source = "src/cuda/families/tensor/tensor.cuh", .takes_pieces = 1, .granularity = tensor::kTile}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 && p.dtype != kF16 && p.dtype != kBf16) { return "its products are of halves: f32, f16 and bf16 only"; }
         // Two products have room for 257 taps, too, where the first of a tile is at a vector's beginning: nobody counts on that.

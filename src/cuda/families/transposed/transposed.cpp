@@ -160,21 +160,15 @@ bool lies_across(std::int64_t sample, std::int64_t near) { return near != 0 && s
 
 class TransposedRows final : public Rung, public TakesTapsOnDevice {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "35";
-        info.name = "transposed_rows";
-        info.idea =
-            "rows that lie across memory are turned into rows one after the other, the fastest rung for those convolves them, and "
-            "its outputs are turned back: each pass reads and writes whole lines";
-        info.changed = "long filters cost two copies more than on contiguous rows, in any layout";
-        info.requirements = "256 taps or more; neighbouring rows closer in memory than samples; whole signals; workspace";
-        info.limited_by = "the passes, and what limits the rung of rows";
-        info.source = "src/cuda/families/transposed/transposed.cu";
-        info.takes_outer = 2;
-        info.is_local = 0;
-        return info;
-    }
+    static constexpr Head kHead{"35", "transposed_rows", "", R"(
+Idea: rows that lie across memory are turned into rows one after the other, the fastest rung for those convolves them, and its
+outputs are turned back: each pass reads and writes whole lines
+Changed: long filters cost two copies more than on contiguous rows, in any layout
+Requires: 256 taps or more; neighbouring rows closer in memory than samples; whole signals; workspace
+Limited by: the passes, and what limits the rung of rows
+)"};
+
+    TransposedRows() : Rung(kHead, {.source = "src/cuda/families/transposed/transposed.cu", .takes_outer = 2, .is_local = 0}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.x.k < kLeastTaps && !has_sets(p)) {
             return "fewer than " + std::to_string(kLeastTaps) + " taps: rows are convolved as they lie";

@@ -35,20 +35,14 @@ Problem widened(const Problem& p) {
 
 class WidenedRows final : public Rung, public TakesTapsOnDevice {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "52";
-        info.name = "widened_rows";
-        info.idea =
-            "a pass makes floating-point numbers of integers of 8 and 16 bits, and the rung that is the fastest for those "
-            "convolves them";
-        info.changed = "the longest filters, whose rungs read floating-point numbers, cost a pass more on integers";
-        info.requirements = "integers of 8 or 16 bits side by side, real taps, 16,385 of them or more; whole signals; workspace";
-        info.limited_by = "what limits the rung inside, and the pass";
-        info.source = "src/cuda/families/transposed/widened_rows.cu";
-        info.is_local = 0;
-        return info;
-    }
+    static constexpr Head kHead{"52", "widened_rows", "", R"(
+Idea: a pass makes floating-point numbers of integers of 8 and 16 bits, and the rung that is the fastest for those convolves them
+Changed: the longest filters, whose rungs read floating-point numbers, cost a pass more on integers
+Requires: integers of 8 or 16 bits side by side, real taps, 16,385 of them or more; whole signals; workspace
+Limited by: what limits the rung inside, and the pass
+)"};
+
+    WidenedRows() : Rung(kHead, {.source = "src/cuda/families/transposed/widened_rows.cu", .is_local = 0}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.is_exact() || !is_integer(p.dtype) || p.dtype == kBoolean ||
             kernel_of(stored_bytes(p.dtype), p.taps_dtype) == nullptr) {

@@ -106,22 +106,15 @@ struct ChosenVolume final : Chosen {
 
 class VolumeDirect final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "13";
-        info.name = "volume_direct";
-        info.idea =
-            "a block goes through a column of planes: each comes to shared memory once, and while it is there it is added to the "
-            "sums in registers of all the planes of outputs that it belongs to";
-        info.changed = "a volume is read and written once, with no more work than its mask has taps";
-        info.requirements = "real samples of at most 4 bytes or f64, one mask of at most 7 taps along each axis";
-        info.limited_by = "memory up to 3 x 3 x 3 taps, multiply-adds above";
-        info.source = "src/cuda/families/volume/volume.cuh";
-        info.rank = 3;
-        info.takes_pieces = 1;
-        info.truncates = 1;
-        return info;
-    }
+    static constexpr Head kHead{"13", "volume_direct", "", R"(
+Idea: a block goes through a column of planes: each comes to shared memory once, and while it is there it is added to the sums in
+registers of all the planes of outputs that it belongs to
+Changed: a volume is read and written once, with no more work than its mask has taps
+Requires: real samples of at most 4 bytes or f64, one mask of at most 7 taps along each axis
+Limited by: memory up to 3 x 3 x 3 taps, multiply-adds above
+)"};
+
+    VolumeDirect() : Rung(kHead, {.source = "src/cuda/families/volume/volume.cuh", .rank = 3, .takes_pieces = 1, .truncates = 1}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (!has_types(p)) { return "takes f32 and f64 with taps like it, integers of at most 4 bytes and 16-bit samples"; }

@@ -35,11 +35,7 @@ namespace {
 // In place of all rungs for real numbers: sums in double, one after the other, of any layout.
 class RealSums final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.name = "real_sums";
-        return info;
-    }
+    RealSums() : Rung({.name = "real_sums"}) {}
     [[nodiscard]] Refusal supports(const Problem&, const cuda_abi::Device&) const override { return {}; }
     [[nodiscard]] double estimate_seconds(const Problem&, const cuda_abi::Device&) const override { return 1; }
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared&) const override { return nullptr; }

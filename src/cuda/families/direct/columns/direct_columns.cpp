@@ -109,25 +109,19 @@ bool is_wide(const Problem& p) { return is_wide(p, rows_of(p), p.x.in_stride, p.
 
 class DirectColumns final : public DirectRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "51";
-        info.name = "direct_columns";
-        info.idea =
-            "where rows lie side by side, a thread makes a few outputs of neighbouring rows from a window that it reads itself; "
-            "what its neighbours read too comes from the first-level cache";
-        info.changed =
-            "rows of a few samples, and a filter for each row, cost what memory moves: no ring of shared memory fills and empties "
-            "first";
-        info.requirements =
-            "rows whose samples of one time are neighbours in memory; at most 1,024 taps, of own filters as many as shared memory "
-            "holds columns of; samples of the type of sums, or of 8 and 16 bits with taps of f32";
-        info.limited_by = "memory up to some thirty taps, then multiply-adds and the first-level cache";
-        info.source = "src/cuda/families/direct/columns/direct_columns.cuh";
-        info.takes_pieces = 1;
-        info.takes_outer = 2;
-        return info;
-    }
+    static constexpr Head kHead{"51", "direct_columns", "", R"(
+Idea: where rows lie side by side, a thread makes a few outputs of neighbouring rows from a window that it reads itself; what its
+neighbours read too comes from the first-level cache
+Changed: rows of a few samples, and a filter for each row, cost what memory moves: no ring of shared memory fills and empties
+first
+Requires: rows whose samples of one time are neighbours in memory; at most 1,024 taps, of own filters as many as shared memory
+holds columns of; samples of the type of sums, or of 8 and 16 bits with taps of f32
+Limited by: memory up to some thirty taps, then multiply-adds and the first-level cache
+)"};
+
+    DirectColumns()
+        : DirectRung(kHead,
+                     {.source = "src/cuda/families/direct/columns/direct_columns.cuh", .takes_pieces = 1, .takes_outer = 2}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         const Rows rows = rows_of(p);
         if (rows.near.length < 2 || std::abs(rows.near.in) != 1 || std::abs(rows.near.out) != 1) {

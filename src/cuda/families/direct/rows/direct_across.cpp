@@ -95,26 +95,18 @@ Shape shape_of(const Problem& p, bool wide, const cuda_abi::Device& device) {
 
 class DirectAcross final : public DirectRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "32";
-        info.name = "direct_across";
-        info.idea =
-            "where rows lie side by side, lanes lie across them: each walks along its own row with its window in a ring of shared "
-            "memory, which fills asynchronously, and no thread waits for another";
-        info.changed =
-            "samples are read once and never change their place: no tile is laid out, and the window of one step is that of the "
-            "next but for the samples that are new";
-        info.requirements =
-            "8 or more rows whose samples of one time are neighbours in memory; one filter of at most 1,024 taps, or one for each "
-            "row "
-            "of as many as shared memory holds columns of; samples of the type of sums";
-        info.limited_by = "memory up to some forty taps, then multiply-adds";
-        info.source = "src/cuda/families/direct/rows/direct_across.cuh";
-        info.takes_pieces = 1;
-        info.takes_outer = 1;
-        return info;
-    }
+    static constexpr Head kHead{"32", "direct_across", "", R"(
+Idea: where rows lie side by side, lanes lie across them: each walks along its own row with its window in a ring of shared memory,
+which fills asynchronously, and no thread waits for another
+Changed: samples are read once and never change their place: no tile is laid out, and the window of one step is that of the next
+but for the samples that are new
+Requires: 8 or more rows whose samples of one time are neighbours in memory; one filter of at most 1,024 taps, or one for each row
+of as many as shared memory holds columns of; samples of the type of sums
+Limited by: memory up to some forty taps, then multiply-adds
+)"};
+
+    DirectAcross()
+        : DirectRung(kHead, {.source = "src/cuda/families/direct/rows/direct_across.cuh", .takes_pieces = 1, .takes_outer = 1}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         const Rows rows = rows_of(p);
         if (std::abs(rows.near.in) != 1 || rows.near.length < kFewestRows) { return "rows do not lie side by side"; }

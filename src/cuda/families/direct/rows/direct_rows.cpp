@@ -82,26 +82,19 @@ Shape shape_of(const Problem& p, const Rows& rows, const cuda_abi::Device& devic
 
 class DirectRows final : public DirectRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "33";
-        info.name = "direct_rows";
-        info.idea =
-            "rows lie one after the other on a line, with room between them for what windows read past their ends; a warp makes "
-            "tiles of that line one after the other, and samples of the next one come while it computes";
-        info.changed =
-            "what a tile costs beside its products is paid once for several: where rows begin, which way runs go, the taps; and no "
-            "lane is idle, however long a row is";
-        info.requirements =
-            "outputs side by side, samples side by side or few apart; one filter of at most 512 taps; any type, boundary, "
-            "alignment";
-        info.limited_by = "memory up to some twenty taps, then multiply-adds";
-        info.source = "src/cuda/families/direct/rows/direct_rows.cuh";
-        info.takes_pieces = 1;
-        info.truncates = 1;
-        info.takes_outer = 1;
-        return info;
-    }
+    static constexpr Head kHead{"33", "direct_rows", "", R"(
+Idea: rows lie one after the other on a line, with room between them for what windows read past their ends; a warp makes tiles of
+that line one after the other, and samples of the next one come while it computes
+Changed: what a tile costs beside its products is paid once for several: where rows begin, which way runs go, the taps; and no
+lane is idle, however long a row is
+Requires: outputs side by side, samples side by side or few apart; one filter of at most 512 taps; any type, boundary, alignment
+Limited by: memory up to some twenty taps, then multiply-adds
+)"};
+
+    DirectRows()
+        : DirectRung(
+              kHead,
+              {.source = "src/cuda/families/direct/rows/direct_rows.cuh", .takes_pieces = 1, .takes_outer = 1, .truncates = 1}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.is_exact() && !p.whole_sums) { return "integers are exact on the CPU only"; }
         if (p.filters > 1) { return "rows have filters of their own"; }

@@ -126,26 +126,19 @@ double touched(std::int64_t sample_step, std::int64_t row_step, std::int64_t row
 
 class DirectTiles final : public DirectRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "31";
-        info.name = "direct_tiles";
-        info.idea =
-            "a tile of several rows, or of one, passes through shared memory: lanes read and write along rows or across them, "
-            "whichever way neighbours lie in memory, and samples are widened on their way in";
-        info.changed =
-            "lanes no longer have to go along a row: interleaved channels, recordings with time first, strided and reversed views "
-            "and "
-            "many short rows go as fast as one long row; any type of samples and outputs, any boundary, several batch axes in a "
-            "launch";
-        info.requirements = "at most 8,192 taps; any type, boundary, batch, stride and alignment";
-        info.limited_by = "memory up to some thirty taps, then multiply-adds";
-        info.source = "src/cuda/families/direct/rows/direct_tiles.cuh";
-        info.takes_pieces = 1;
-        info.truncates = 1;
-        info.takes_outer = 1;
-        return info;
-    }
+    static constexpr Head kHead{"31", "direct_tiles", "", R"(
+Idea: a tile of several rows, or of one, passes through shared memory: lanes read and write along rows or across them, whichever
+way neighbours lie in memory, and samples are widened on their way in
+Changed: lanes no longer have to go along a row: interleaved channels, recordings with time first, strided and reversed views and
+many short rows go as fast as one long row; any type of samples and outputs, any boundary, several batch axes in a launch
+Requires: at most 8,192 taps; any type, boundary, batch, stride and alignment
+Limited by: memory up to some thirty taps, then multiply-adds
+)"};
+
+    DirectTiles()
+        : DirectRung(
+              kHead,
+              {.source = "src/cuda/families/direct/rows/direct_tiles.cuh", .takes_pieces = 1, .takes_outer = 1, .truncates = 1}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.is_exact() && !p.whole_sums) { return "integers are exact on the CPU only"; }
         if (p.x.k > kMostTaps) { return "more than " + std::to_string(kMostTaps) + " taps"; }

@@ -17,23 +17,16 @@ using widened::kTile;
 
 class DirectWidened final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "37";
-        info.name = "direct_widened";
-        info.idea =
-            "samples of 8 and 16 bits are widened on their way from memory to registers, where a window of them slides under taps "
-            "that are kernel parameters; sums leave as floats";
-        info.changed =
-            "few taps of integers and 16-bit floats cost what their bytes cost: nothing passes through shared memory before "
-            "it is summed";
-        info.requirements =
-            "at most 36 taps of f32, one filter; samples of i8, u8, i16, u16, f16 or bf16 side by side; outputs of f32";
-        info.limited_by = "memory up to some thirty taps, then multiply-adds";
-        info.source = "src/cuda/families/direct/rows/direct_widened.cuh";
-        info.takes_pieces = 1;
-        return info;
-    }
+    static constexpr Head kHead{"37", "direct_widened", "", R"(
+Idea: samples of 8 and 16 bits are widened on their way from memory to registers, where a window of them slides under taps that
+are kernel parameters; sums leave as floats
+Changed: few taps of integers and 16-bit floats cost what their bytes cost: nothing passes through shared memory before it is
+summed
+Requires: at most 36 taps of f32, one filter; samples of i8, u8, i16, u16, f16 or bf16 side by side; outputs of f32
+Limited by: memory up to some thirty taps, then multiply-adds
+)"};
+
+    DirectWidened() : Rung(kHead, {.source = "src/cuda/families/direct/rows/direct_widened.cuh", .takes_pieces = 1}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device&) const override {
         if (p.x.k > few::kFewTaps) { return "more than " + std::to_string(few::kFewTaps) + " taps"; }
         if (p.is_exact() || p.taps_dtype != kF32 || p.output_dtype != kF32 || widened::kernel_of(p.dtype, p.x.k) == nullptr) {

@@ -37,6 +37,8 @@ struct ChosenDigits : ChosenInteger {
 /// Signals of integers as bytes, whose products are added up in 32 bits: a sum for each power of 256 that matters.
 class DigitsRung : public IntegerRung {
 public:
+    using IntegerRung::IntegerRung;
+
     [[nodiscard]] Refusal refuse_sums(const Problem& p, const cuda_abi::Device& device) const final;
     [[nodiscard]] std::string describe(const Prepared& prepared) const final;
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const final;

@@ -46,23 +46,16 @@ std::int64_t blocks_at_once(const Shape& s, const Digits& d, const cuda_abi::Dev
 
 class IntegerGroup final : public DigitsRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "50";
-        info.name = "integer_group";
-        info.idea =
-            "bytes that four warps multiply together: the tensor cores read samples from shared memory themselves, taps wait in "
-            "registers";
-        info.changed =
-            "tensor cores run at twice the rate; samples of 64 bits and taps of 32 as well; the next tile is copied meanwhile";
-        info.requirements =
-            "compute capability 9.0; samples and outputs side by side; taps of at most 32 bits, at most 8,192; outputs that fit or "
-            "wrap";
-        info.limited_by = "memory up to some hundred taps, then tensor cores";
-        info.source = "src/cuda/families/integer/digits/integer_group.cuh";
-        info.takes_pieces = 1;
-        info.takes_outer = 1;
-        return info;
+    static constexpr Head kHead{"50", "integer_group", "", R"(
+Idea: bytes that four warps multiply together: the tensor cores read samples from shared memory themselves, taps wait in registers
+Changed: tensor cores run at twice the rate; samples of 64 bits and taps of 32 as well; the next tile is copied meanwhile
+Requires: compute capability 9.0; samples and outputs side by side; taps of at most 32 bits, at most 8,192; outputs that fit or
+wrap
+Limited by: memory up to some hundred taps, then tensor cores
+)"};
+
+    IntegerGroup()
+        : DigitsRung(kHead, {.source = "src/cuda/families/integer/digits/integer_group.cuh", .takes_pieces = 1, .takes_outer = 1}) {
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         // In multiply-adds of f32 that take as long: a product of 64 x 32 by 32 x 1 bytes; what a tile takes besides.

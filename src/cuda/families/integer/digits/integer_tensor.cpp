@@ -35,22 +35,16 @@ Shape shape_of(const Problem& p, const Digits& d) {
 
 class IntegerTensor final : public DigitsRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "44";
-        info.name = "integer_tensor";
-        info.idea =
-            "samples and taps as bytes, whose products tensor cores add up exactly in 32 bits: a sum for each power of 256 that "
-            "matters";
-        info.changed = "hundreds of taps cost less than the memory that they run over";
-        info.requirements =
-            "samples of at most 32 bits and outputs side by side; taps of 8 or 16 bits, at most 8,192; outputs that fit or wrap";
-        info.limited_by = "memory up to a hundred taps, then tensor cores and the shared memory that feeds them";
-        info.source = "src/cuda/families/integer/digits/integer_tensor.cuh";
-        info.takes_pieces = 1;
-        info.takes_outer = 1;
-        return info;
-    }
+    static constexpr Head kHead{"44", "integer_tensor", "", R"(
+Idea: samples and taps as bytes, whose products tensor cores add up exactly in 32 bits: a sum for each power of 256 that matters
+Changed: hundreds of taps cost less than the memory that they run over
+Requires: samples of at most 32 bits and outputs side by side; taps of 8 or 16 bits, at most 8,192; outputs that fit or wrap
+Limited by: memory up to a hundred taps, then tensor cores and the shared memory that feeds them
+)"};
+
+    IntegerTensor()
+        : DigitsRung(kHead,
+                     {.source = "src/cuda/families/integer/digits/integer_tensor.cuh", .takes_pieces = 1, .takes_outer = 1}) {}
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         // In multiply-adds of f32 that take as long: a product of 16 x 32 by 32 x 8 bytes; what a warp does besides.
         // H100, 2^24 samples, wrapping: i16 with 31 and 2,047 taps 61 and 211 us, i32 90 and 366; to i64: i16 with 31, 127 and 511

@@ -42,24 +42,19 @@ std::uint64_t most_of(const Problem& p, const void* taps) {
 
 class IntegerChecked final : public IntegerRung {
 public:
-    explicit IntegerChecked(int rank) : rank_(rank) {}
-
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = rank_ == 1 ? "54" : rank_ == 2 ? "55" : "56";
-        info.name = "integer_checked";
-        info.idea =
-            "a pass finds the largest sample; where it says that 64 bits hold every sum, the fastest rung for sums of 64 bits has "
-            "made the outputs, and the one for sums of any size ends before it begins";
-        info.changed = "numbers of 64 bits as they mostly are, small, cost a pass more than sums that wrap";
-        info.requirements =
-            "sums that might pass 64 bits, outputs of 64 bits without scale or clamp; up to 512 taps; whole problems";
-        info.limited_by = "the pass, and what limits the rung inside";
-        info.source = "src/cuda/families/integer/passes/integer_checked.cu";
-        info.rank = rank_;
-        info.takes_outer = 1;
-        return info;
+    static constexpr Head head(const char* number) {
+        return {number, "integer_checked", "", R"(
+Idea: a pass finds the largest sample; where it says that 64 bits hold every sum, the fastest rung for sums of 64 bits has made
+the outputs, and the one for sums of any size ends before it begins
+Changed: numbers of 64 bits as they mostly are, small, cost a pass more than sums that wrap
+Requires: sums that might pass 64 bits, outputs of 64 bits without scale or clamp; up to 512 taps; whole problems
+Limited by: the pass, and what limits the rung inside
+)"};
     }
+
+    IntegerChecked(const char* number, int rank)
+        : IntegerRung(head(number),
+                      {.source = "src/cuda/families/integer/passes/integer_checked.cu", .rank = rank, .takes_outer = 1}) {}
     [[nodiscard]] Refusal refuse_sums(const Problem& p, const cuda_abi::Device& device) const override {
         // Nothing here may be refused for taps that are smaller: filters of outer axes are prepared set by set.
         if (p.overflow != Overflow::error) { return "sums that do not fit are no error"; }
@@ -145,23 +140,21 @@ private:
         AnyKernel any = nullptr;
         RungInside inner;  // null: all outputs are those of integer_any
     };
-
-    int rank_;
 };
 
 }  // namespace
 }  // namespace integer
 
 const Rung& checked_integer_signals() {
-    static const integer::IntegerChecked rung(1);
+    static const integer::IntegerChecked rung("54", 1);
     return rung;
 }
 const Rung& checked_integer_images() {
-    static const integer::IntegerChecked rung(2);
+    static const integer::IntegerChecked rung("55", 2);
     return rung;
 }
 const Rung& checked_integer_volumes() {
-    static const integer::IntegerChecked rung(3);
+    static const integer::IntegerChecked rung("56", 3);
     return rung;
 }
 

@@ -170,19 +170,15 @@ Places places_of(const Problem& p, const Parts& parts) {
 
 class IntegerLong final : public IntegerRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "53";
-        info.name = "integer_long";
-        info.idea =
-            "a pass makes digits in double of integers, the rung that is the fastest for real numbers convolves them, and a pass "
-            "rounds its outputs, which are proved to be off by less than one half";
-        info.changed = "thousands and millions of taps cost what they cost in double, not a product each";
-        info.requirements = "64 taps or more; whole signals; sums of up to 127 bits; workspace";
-        info.limited_by = "what limits the rung inside, once for each product of digits";
-        info.source = "src/cuda/families/integer/passes/integer_long.cu";
-        return info;
-    }
+    static constexpr Head kHead{"53", "integer_long", "", R"(
+Idea: a pass makes digits in double of integers, the rung that is the fastest for real numbers convolves them, and a pass rounds
+its outputs, which are proved to be off by less than one half
+Changed: thousands and millions of taps cost what they cost in double, not a product each
+Requires: 64 taps or more; whole signals; sums of up to 127 bits; workspace
+Limited by: what limits the rung inside, once for each product of digits
+)"};
+
+    IntegerLong() : IntegerRung(kHead, {.source = "src/cuda/families/integer/passes/integer_long.cu"}) {}
     [[nodiscard]] Refusal refuse_sums(const Problem& p, const cuda_abi::Device& device) const override {
         const int kept = ordinary_bits_kept(p);
         if (kept == 0) { return "its sums have 128 bits"; }

@@ -29,22 +29,16 @@ std::int64_t groups_of(std::int64_t outputs) { return divide_up(outputs, kGroup)
 
 class OverlapSaveChecked final : public Rung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "43";
-        info.name = "overlap_save_checked";
-        info.idea =
-            "segments as in rung 27, of f32 but in double: what their samples and the filter say of the error tells of nearly "
-            "every output that it keeps strict accuracy's own bound. The few others are listed, and a second kernel sums them "
-            "directly";
-        info.changed = "an output's error no longer depends on how loud its neighbours are";
-        info.requirements =
-            "f32 or complex64 side by side, fewer taps than a segment has samples (2,048 to 16,384), up to 64 filters";
-        info.limited_by = "arithmetic in double and shared memory; direct sums where quiet passages lie beside loud ones";
-        info.source = "src/cuda/families/overlap_save/checked/overlap_save_checked.cuh";
-        info.takes_pieces = 1;
-        return info;
-    }
+    static constexpr Head kHead{"43", "overlap_save_checked", "", R"(
+Idea: segments as in rung 27, of f32 but in double: what their samples and the filter say of the error tells of nearly every
+output that it keeps strict accuracy's own bound. The few others are listed, and a second kernel sums them directly
+Changed: an output's error no longer depends on how loud its neighbours are
+Requires: f32 or complex64 side by side, fewer taps than a segment has samples (2,048 to 16,384), up to 64 filters
+Limited by: arithmetic in double and shared memory; direct sums where quiet passages lie beside loud ones
+)"};
+
+    OverlapSaveChecked()
+        : Rung(kHead, {.source = "src/cuda/families/overlap_save/checked/overlap_save_checked.cuh", .takes_pieces = 1}) {}
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         const bool f32 = p.dtype == kF32 && p.taps_dtype == kF32;

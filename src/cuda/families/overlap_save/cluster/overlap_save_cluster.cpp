@@ -14,25 +14,20 @@ Kernel cluster_kernel_of(const Problem& p, int warps, bool /*plain*/, Spectrum s
 
 class OverlapSaveCluster final : public SegmentRung {
 public:
-    OverlapSaveCluster() : SegmentRung(kClusterWarpCounts, cluster_kernel_of, "a cluster") {}
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "30";
-        info.name = "overlap_save_cluster";
-        info.idea =
-            "a segment of up to 262,144 samples is transformed in the registers of a cluster's blocks, which read and write each "
-            "other's shared memory";
-        info.changed =
-            "segments are longer than one multiprocessor holds and yet pass through global memory only as samples and outputs: the "
-            "warps' exchanges, which were a block's, are a cluster's";
-        info.requirements =
-            "compute capability 9.0; fewer taps than a segment has samples (65,536 to 262,144); not for strict accuracy";
-        info.limited_by = "instructions, then the barriers at which a cluster's blocks wait for each other";
-        info.source = "src/cuda/families/overlap_save/cluster/overlap_save_cluster.cuh";
-        info.takes_pieces = 1;
-        info.is_local = 0;
-        return info;
-    }
+    static constexpr Head kHead{"30", "overlap_save_cluster", "", R"(
+Idea: a segment of up to 262,144 samples is transformed in the registers of a cluster's blocks, which read and write each other's
+shared memory
+Changed: segments are longer than one multiprocessor holds and yet pass through global memory only as samples and outputs: the
+warps' exchanges, which were a block's, are a cluster's
+Requires: compute capability 9.0; fewer taps than a segment has samples (65,536 to 262,144); not for strict accuracy
+Limited by: instructions, then the barriers at which a cluster's blocks wait for each other
+)"};
+
+    OverlapSaveCluster()
+        : SegmentRung(
+              kHead,
+              {.source = "src/cuda/families/overlap_save/cluster/overlap_save_cluster.cuh", .takes_pieces = 1, .is_local = 0},
+              kClusterWarpCounts, cluster_kernel_of, "a cluster") {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (device.major < 9) { return "clusters need compute capability 9.0"; }
         return SegmentRung::supports(p, device);

@@ -91,25 +91,18 @@ double seconds_apart(const Problem& p, double seconds, const cuda_abi::Device& d
 
 class OverlapSaveLarge final : public Rung, public TakesTapsOnDevice {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "29";
-        info.name = "overlap_save_large";
-        info.idea =
-            "a segment of up to 16 million samples is a matrix: its columns are transformed as they are read, its rows where they "
-            "lie, and its columns again as they are written. The matrix stays in the L2 cache";
-        info.changed =
-            "one large transform instead of many small ones for each part of the filter; blocks take tasks from a queue, so that "
-            "reading, working in the cache and writing go on at once in one launch";
-        info.requirements =
-            "one filter for all rows, more than 4,096 taps and fewer than a segment has samples; not for strict accuracy";
-        info.limited_by =
-            "the L2 cache, through which every point passes four times, and how well computing hides it; where segments are "
-            "longer than the cache, memory";
-        info.source = "src/cuda/families/overlap_save/large/overlap_save_large.cuh";
-        info.takes_pieces = 1;
-        info.is_local = 0;
-        return info;
+    static constexpr Head kHead{"29", "overlap_save_large", "", R"(
+Idea: a segment of up to 16 million samples is a matrix: its columns are transformed as they are read, its rows where they lie,
+and its columns again as they are written. The matrix stays in the L2 cache
+Changed: one large transform instead of many small ones for each part of the filter; blocks take tasks from a queue, so that
+reading, working in the cache and writing go on at once in one launch
+Requires: one filter for all rows, more than 4,096 taps and fewer than a segment has samples; not for strict accuracy
+Limited by: the L2 cache, through which every point passes four times, and how well computing hides it; where segments are longer
+than the cache, memory
+)"};
+
+    OverlapSaveLarge()
+        : Rung(kHead, {.source = "src/cuda/families/overlap_save/large/overlap_save_large.cuh", .takes_pieces = 1, .is_local = 0}) {
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (kernel_of(p, kLeastLargeBits).function == nullptr) { return "integers are exact on the CPU only"; }

@@ -93,24 +93,16 @@ int best_bits(const Problem& p, const cuda_abi::Device& device) {
 
 class OverlapSaveLong final : public Rung, public TakesTapsOnDevice {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "46";
-        info.name = "overlap_save_long";
-        info.idea =
-            "a segment of up to 268 million samples is split into 32 parts by one pass over memory, each a cyclic convolution of "
-            "its "
-            "own, which large segments' kernel does in the L2 cache; one more pass joins their outputs";
-        info.changed = "one more step of the transform before and after: parts instead of points go through the L2 cache";
-        info.requirements =
-            "one filter for all rows, more than 262,144 taps and fewer than a segment has samples; not for strict "
-            "accuracy";
-        info.limited_by = "memory, through which every point passes four times";
-        info.source = "src/cuda/families/overlap_save/long/overlap_save_long.cuh";
-        info.takes_pieces = 1;
-        info.is_local = 0;
-        return info;
-    }
+    static constexpr Head kHead{"46", "overlap_save_long", "", R"(
+Idea: a segment of up to 268 million samples is split into 32 parts by one pass over memory, each a cyclic convolution of its own,
+which large segments' kernel does in the L2 cache; one more pass joins their outputs
+Changed: one more step of the transform before and after: parts instead of points go through the L2 cache
+Requires: one filter for all rows, more than 262,144 taps and fewer than a segment has samples; not for strict accuracy
+Limited by: memory, through which every point passes four times
+)"};
+
+    OverlapSaveLong()
+        : Rung(kHead, {.source = "src/cuda/families/overlap_save/long/overlap_save_long.cuh", .takes_pieces = 1, .is_local = 0}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (pick_long_kernels(p.dtype).split == nullptr) { return "integers are exact on the CPU only"; }
         if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }

@@ -28,21 +28,17 @@ Cut cut_of_part(const Problem& p, const cuda_abi::Device& device) {
 
 class OverlapSaveParts final : public Rung, public MakesTables {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "28";
-        info.name = "overlap_save_parts";
-        info.idea =
-            "a filter of any length is cut into parts, each convolved by segments as in rung 27; the sums of a chunk of outputs "
-            "stay in the L2 cache from one part to the next";
-        info.changed = "the filter is longer than a segment, so the signal passes once for every part";
-        info.requirements = "more taps than half of the longest segment has samples; not for strict accuracy";
-        info.limited_by = "transforms: each part's are made anew for every chunk";
-        info.source = "src/cuda/families/overlap_save/segment/overlap_save_parts.cpp";
-        info.takes_pieces = 1;
-        info.is_local = 0;
-        return info;
-    }
+    static constexpr Head kHead{"28", "overlap_save_parts", "", R"(
+Idea: a filter of any length is cut into parts, each convolved by segments as in rung 27; the sums of a chunk of outputs stay in
+the L2 cache from one part to the next
+Changed: the filter is longer than a segment, so the signal passes once for every part
+Requires: more taps than half of the longest segment has samples; not for strict accuracy
+Limited by: transforms: each part's are made anew for every chunk
+)"};
+
+    OverlapSaveParts()
+        : Rung(kHead,
+               {.source = "src/cuda/families/overlap_save/segment/overlap_save_parts.cpp", .takes_pieces = 1, .is_local = 0}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (fast_kernel(segment_kernel_of, p, 1, device).function == nullptr) { return "integers are exact on the CPU only"; }
         if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }

@@ -29,8 +29,8 @@ public:
 
 protected:
     /// `kernel_of`: for those numbers of warps. `where`: a segment is transformed, for messages.
-    SegmentRung(std::span<const int> warp_counts, KernelOf kernel_of, std::string where)
-        : warp_counts_(warp_counts), kernel_of_(kernel_of), where_(std::move(where)) {}
+    SegmentRung(const Head& head, const RungInfo& facts, std::span<const int> warp_counts, KernelOf kernel_of, std::string where)
+        : Rung(head, facts), warp_counts_(warp_counts), kernel_of_(kernel_of), where_(std::move(where)) {}
 
 private:
     std::span<const int> warp_counts_;

@@ -49,26 +49,18 @@ int products_of(Dtype dtype) { return dtype == kF32 || dtype == kI16 || dtype ==
 
 class TensorLines final : public DirectRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "34";
-        info.name = "tensor_lines";
-        info.idea =
-            "taps in every position are a band of a matrix, whose fragments are the same along its diagonal; its product with "
-            "columns of samples, a line's one after the other, are that line's outputs, whichever way lines lie in memory";
-        info.changed =
-            "samples become halves on their way from memory to shared memory, so that strides, types and boundaries end there: "
-            "rows "
-            "side by side, short rows and integers go through tensor cores as one long row does";
-        info.requirements =
-            "compute capability 8.0; samples of f32 or of at most 16 bits, or complex under real taps; one filter of at most 320 "
-            "taps of f32; any boundary, stride, output type; not under strict accuracy";
-        info.limited_by = "memory up to about 60 taps, then the tensor cores";
-        info.source = "src/cuda/families/tensor/lines/tensor_lines.cuh";
-        info.takes_pieces = 1;
-        info.takes_outer = 1;
-        return info;
-    }
+    static constexpr Head kHead{"34", "tensor_lines", "", R"(
+Idea: taps in every position are a band of a matrix, whose fragments are the same along its diagonal; its product with columns of
+samples, a line's one after the other, are that line's outputs, whichever way lines lie in memory
+Changed: samples become halves on their way from memory to shared memory, so that strides, types and boundaries end there: rows
+side by side, short rows and integers go through tensor cores as one long row does
+Requires: compute capability 8.0; samples of f32 or of at most 16 bits, or complex under real taps; one filter of at most 320 taps
+of f32; any boundary, stride, output type; not under strict accuracy
+Limited by: memory up to about 60 taps, then the tensor cores
+)"};
+
+    TensorLines()
+        : DirectRung(kHead, {.source = "src/cuda/families/tensor/lines/tensor_lines.cuh", .takes_pieces = 1, .takes_outer = 1}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.is_exact()) { return "integers are exact on the CPU only"; }
         if (device.major < 8) { return "the device's tensor cores do not have its products (compute capability 8.0)"; }

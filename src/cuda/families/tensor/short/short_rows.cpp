@@ -40,26 +40,19 @@ Read read_of(const Problem& p, std::int64_t first, std::int64_t count) {
 
 class ShortRows final : public DirectRung {
 public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "47";
-        info.name = "short_rows";
-        info.idea =
-            "a row's outputs are its samples times one matrix, the same for all rows, in which each tap stands wherever it meets a "
-            "sample: rows go from memory to registers, through tensor cores, and back";
-        info.changed =
-            "a row is no band with room around it: what a window reads beyond its ends is not multiplied, or folded into "
-            "the matrix";
-        info.requirements =
-            "compute capability 9.0; f32; one filter; rows and outputs of at most 128 side by side; any boundary but a constant "
-            "one; "
-            "not under strict accuracy";
-        info.limited_by = "memory";
-        info.source = "src/cuda/families/tensor/short/short_rows.cuh";
-        info.takes_pieces = 1;
-        info.granularity = static_cast<std::int32_t>(kMostSamples);  // a row's outputs
-        return info;
-    }
+    static constexpr Head kHead{"47", "short_rows", "", R"(
+Idea: a row's outputs are its samples times one matrix, the same for all rows, in which each tap stands wherever it meets a
+sample: rows go from memory to registers, through tensor cores, and back
+Changed: a row is no band with room around it: what a window reads beyond its ends is not multiplied, or folded into the matrix
+Requires: compute capability 9.0; f32; one filter; rows and outputs of at most 128 side by side; any boundary but a constant one;
+not under strict accuracy
+Limited by: memory
+)"};
+
+    ShortRows()
+        : DirectRung(kHead, {.source = "src/cuda/families/tensor/short/short_rows.cuh",
+                             .takes_pieces = 1,
+                             .granularity = static_cast<std::int32_t>(kMostSamples)}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.is_exact()) { return "integers are exact on the CPU only"; }
         if (device.major != 9 || short_rows::kernel_of(1) == nullptr) {

@@ -1,4 +1,4 @@
-// What a lesson begins with.
+// What a rung says for itself.
 #pragma once
 
 #include <stdexcept>
