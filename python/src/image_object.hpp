@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "call.hpp"
@@ -47,6 +48,9 @@ public:
     /// order; of those that are not packed an axis of the image is the row whose outputs lie closest.
     ImageObject(const Request& request, const ImageLayout& image, const ImageLayout& out, PyArrayObject* taps,
                 std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x);
+
+    /// What the cache of plans gave last.
+    explicit ImageObject(Plan plan) : plan_(std::move(plan)), kept_(latest_kept_taps()) {}
 
     /// Arrays in host memory, as the constructor's layouts. The GIL is released.
     void execute(PyArrayObject* out, PyArrayObject* image) const;

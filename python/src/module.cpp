@@ -7,9 +7,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "axes_filter.hpp"
 #include "devices_object.hpp"
 #include "docstrings.hpp"
-#include "gpu_filter.hpp"
 #include "image_object.hpp"
 #include "plain_call.hpp"
 #include "plan_cache.hpp"
@@ -234,7 +234,8 @@ void add_gpu_call(nb::module_& module) {
              nb::arg("taps") = 0);
 }
 
-// (shape, strides in bytes, the type's name), (axis, origin, boundary): what tapline._gpu.programs calls.
+// (shape, strides in bytes, the type's name), (axis, origin, boundary): what tapline._gpu.programs and tapline.ndimage
+// call.
 using Lying = std::tuple<std::vector<npy_intp>, std::vector<npy_intp>, std::string>;
 using Filtered = std::tuple<int, std::int64_t, std::string>;
 
@@ -243,17 +244,25 @@ Lies lies_of(const Lying& array, const char* name) {
     return {shape, strides, known_dtype(name, dtype)};
 }
 
-void add_gpu_filter(nb::module_& module) {
-    module.def("gpu_filter", [](const Lying& in, const Lying& out, const std::vector<Filtered>& axes, nb::handle taps,
-                                const nb::dict& options, bool as_in_c) {
-        return checked([&] {
-            std::vector<FilterAxis> filtered;
-            filtered.reserve(axes.size());
-            for (const auto& [axis, origin, boundary] : axes) { filtered.push_back({axis, origin, boundary_of_name(boundary)}); }
-            return arrange_filter(image_request(options, false), lies_of(in, "input"), lies_of(out, "output"), filtered,
-                                  array_of(taps), as_in_c);
-        });
+void add_filters(nb::module_& module) {
+    const auto plan_of = [](const Lying& in, const Lying& out, const std::vector<Filtered>& axes, nb::handle taps,
+                            const nb::dict& options, bool as_in_c, Rows rows) {
+        std::vector<FilterAxis> filtered;
+        filtered.reserve(axes.size());
+        for (const auto& [axis, origin, boundary] : axes) { filtered.push_back({axis, origin, boundary_of_name(boundary)}); }
+        return filter_plan(image_request(options, false), lies_of(in, "input"), lies_of(out, "output"), filtered, array_of(taps),
+                           as_in_c, rows);
+    };
+    module.def("gpu_filter", [plan_of](const Lying& in, const Lying& out, const std::vector<Filtered>& axes, nb::handle taps,
+                                       const nb::dict& options, bool as_in_c) {
+        return checked(
+            [&] { return std::make_shared<ArrangedCall>(plan_of(in, out, axes, taps, options, as_in_c, Rows::of_input)); });
     });
+    module.def("host_filter", [plan_of](const Lying& in, const Lying& out, const std::vector<Filtered>& axes, nb::handle taps,
+                                        const nb::dict& options, bool as_in_c) {
+        return checked([&] { return ImageObject(plan_of(in, out, axes, taps, options, as_in_c, Rows::of_output)); });
+    });
+    module.def("is_within", [](nb::handle array, double limit) { return is_within(array_of(array), limit); });
 }
 
 void add_depthwise(nb::module_& module) {
@@ -378,7 +387,7 @@ NB_MODULE(_core, module) {
     if (PyModule_AddFunctions(module.ptr(), functions) < 0) { throw nb::python_error(); }
     add_plan(module);
     add_gpu_call(module);
-    add_gpu_filter(module);
+    add_filters(module);
     add_depthwise(module);
     add_image(module);
     add_shards(module);

@@ -1,8 +1,8 @@
 """Calls of tapline.ndimage and tapline.image with small arrays in host memory that are made again: the engine's executions of the
 first call, which resolved its arguments, are run on the arrays of the later ones.
 
-What a function does is written down as it does it: `convolve`, `executed`, `put` and `add` are its steps. A step on memory that no
-step knows, and `fail`, end that. What was written down is tried before it is kept: it has to give the same bits.
+What a function does is written down as it does it: `convolve`, `executed`, `is_within`, `put` and `add` are its steps. A step on
+memory that no step knows, and `fail`, end that. What was written down is tried before it is kept: it has to give the same bits.
 """
 
 import threading
@@ -25,6 +25,10 @@ _IMAGE, _OUTPUT = 0, 1
 
 class _Gone(Exception):
     """A plan that the cache of plans has forgotten."""
+
+
+class _Otherwise(Exception):
+    """Values of the image that the steps are not made for."""
 
 
 class _Recorder(threading.local):
@@ -134,7 +138,7 @@ def executed(plan, y, x):
 
     def make(call):
         source, target, shape, dtype = call.numbers[_address(x)], call.number_of_new(y), y.shape, y.dtype
-        if not plan.is_kept:
+        if not plan.is_kept or (target != _OUTPUT and not y.flags.c_contiguous):
             raise KeyError
         execute = plan.execute_again
 
@@ -147,6 +151,27 @@ def executed(plan, y, x):
         return step
 
     _note(make)
+
+
+def is_within(x, limit):
+    """Whether all integers of x are at most `limit` from 0; what follows in a call that is written down is for those that are."""
+    if not _core.is_within(x, limit):
+        fail()
+        return False
+    if _recorder.call is None:
+        return True
+
+    def make(call):
+        source = call.number_of(x)
+
+        def step(arrays):
+            if not _core.is_within(arrays[source], limit):
+                raise _Otherwise
+
+        return step
+
+    _note(make)
+    return True
 
 
 def put(output, sums):
@@ -212,13 +237,15 @@ def run(function, name, at, image, args, kwargs):
     if program is not None:
         try:
             return program.run(image, output if has_output else np.empty(program.shape, program.dtype))
+        except _Otherwise:
+            return function(image, *args, **kwargs)
         except _Gone:  # all is written anew
             _calls.pop(key, None)
     return _written_down(key, function, at, image, output, args, kwargs)
 
 
 def _written_down(key, function, at, image, output, args, kwargs):
-    if output is None and image.dtype.kind in "biuf" and "output" not in kwargs and len(args) <= at:
+    if output is None and image.dtype.kind in "biufc" and "output" not in kwargs and len(args) <= at:
         # As all of these functions make it, so that their steps know it.
         output = np.empty(image.shape, image.dtype.newbyteorder("="))
         kwargs = {**kwargs, "output": output}
@@ -232,6 +259,8 @@ def _written_down(key, function, at, image, output, args, kwargs):
         return result
     program = _Program(call.steps, len(call.made), result.shape, result.dtype)
     again = np.empty_like(result)
+    if again.strides != result.strides:  # where plans would not write to it
+        return result
     program.run(image, again)
     if again.tobytes() == result.tobytes():
         keep(key, program)

@@ -6,13 +6,14 @@ integers, else taken in float64, and a sum within 1e-14 (relative) below an inte
 `uniform_filter` adds up each window by itself, in pairs of pairs, so no rounding error is carried along a line.
 """
 
+import functools
 import numbers
 import operator
 from collections.abc import Iterable
 
 import numpy as np
 
-from tapline import _fallback, _gpu, _host_calls, _nd
+from tapline import _core, _fallback, _gpu, _host_calls, _nd
 from tapline._gpu import programs
 from tapline._tools.ndimage_arguments import axes_of, axis_of, boundary_of, check_constant, for_each_axis, output_of
 
@@ -57,26 +58,100 @@ _NUDGE_IN_SINGLE = 2**-22
 # Truncated sums: the nudge stays far below 1.
 _MAX_TRUNCATED = 2**36
 
+# Sums of integers below this are exact in float64.
+_MAX_EXACT = 2**53
 
-def _truncated_sums(dtype, of_output, weights, divisor):
-    """(weights, scale, accuracy) of floating sums of integers that the engine truncates; None where it has to be done otherwise."""
-    if dtype.kind not in "iub" or of_output.kind not in "iu" or weights.dtype.kind == "c" or not np.isfinite(weights).all():
+
+def _sums_of_integers(image, weights, divisor, truncates):
+    """(weights, scale, accuracy) of floating sums of an image of integers, which the engine truncates or not; None where it has to
+    be done otherwise."""
+    if not np.isfinite(weights).all():
         return None
-    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    largest = max(high, -low) * float(np.abs(weights).sum())
-    if not _are_whole(weights):
-        scale = (1 + programs.NUDGE) / divisor
-        return (weights.astype(np.float64), scale, "standard") if largest < _MAX_TRUNCATED else None
-    if largest < (_MAX_EXACT_IN_SINGLE if divisor == 1 else _MAX_DIVIDED_IN_SINGLE):
+    dtype = image.dtype
+    high = 1 if dtype.kind == "b" else max(np.iinfo(dtype).max, -np.iinfo(dtype).min)
+    total = float(np.abs(weights).sum())
+    exact = truncates and _are_whole(weights)
+    most = _MAX_EXACT_IN_SINGLE if divisor == 1 else _MAX_DIVIDED_IN_SINGLE
+    if exact and high * total < most:
         return weights.astype(np.float32), 1.0 if divisor == 1 else (1 + _NUDGE_IN_SINGLE) / divisor, "strict"
-    if divisor != 1 and largest < _MAX_TRUNCATED:
-        return weights.astype(np.float64), (1 + programs.NUDGE) / divisor, "strict"
-    return None
+    if truncates:
+        most = _MAX_EXACT if exact and divisor == 1 else _MAX_TRUNCATED
+        if high * total >= most and (dtype.itemsize < 4 or not _host_calls.is_within(image, (most - 1) / max(total, 1))):
+            return None
+    nudged = truncates and not (exact and divisor == 1)
+    return weights.astype(np.float64), (1 + programs.NUDGE if nudged else 1.0) / divisor, "strict" if exact else "standard"
 
 
-def _filter_line(image, weights, axis, origin, output, boundary, constant, **options):
+# Of masks over three axes whose lines are a product, those with fewer taps are summed at once.
+_MAX_TAPS_AT_ONCE = 64
+
+# Longer masks over three axes go line by line, which may take transforms.
+_MAX_VOLUME_SIDE = 64
+
+
+def _at_once(image, weights, axes, origins, output, boundaries, constant, divisor=1):
+    """The same as _filter() in one execution of the engine, if that takes the types; a boundary for each axis. False: nothing is
+    done."""
+    types = image.dtype, output.dtype
+    if not all(t.isnative for t in types) or not output.flags.writeable or not (image.flags.aligned and output.flags.aligned):
+        return False
+    filtered = [i for i, a in enumerate(axes) if weights.shape[a] > 1] or [0]
+    axes, origins, boundaries = ([values[i] for i in filtered] for values in (axes, origins, boundaries))
+    mask = weights.reshape([weights.shape[a] for a in axes])
+    options = {}
+    to = output
+    if image.dtype.kind in "iub":
+        if weights.dtype.kind == "c" or output.dtype.kind == "c" or output.dtype.char in "eg" or not _fits(constant, image.dtype):
+            return False
+        truncates = output.dtype.kind in "iub"
+        how = _sums_of_integers(image, mask, divisor, truncates)
+        if how is None:
+            return False
+        if output.dtype.kind == "b" and (mask >= 0).all():  # half below 1, that and what is above is rounded to true
+            mask, truncates = mask.astype(np.float64), False
+            options |= {"scale": (1 + programs.NUDGE) / divisor, "bias": -0.5, "accuracy": how[2]}
+        else:
+            mask, options["scale"], options["accuracy"] = how
+            if output.dtype.kind == "b":  # true where the truncated sum is not 0
+                to = np.empty(output.shape, np.int64)
+    elif image.dtype.char in "fdFD" and output.dtype.kind == image.dtype.kind:
+        if weights.dtype.kind == "c" and image.dtype.kind != "c":
+            return False
+        if output.dtype.char not in ("fF" if image.dtype.char in "fF" else "fdFD"):  # SciPy's sums are float64
+            return False
+        mask = _in_precision(image, mask if divisor == 1 else mask / divisor, output)[1]
+        truncates = False
+        if image.dtype.char in "dD" or output.dtype.char in "dD":
+            mask = mask.astype(np.result_type(mask, np.float64), copy=False)
+    else:
+        return False
+    if len(axes) > 2:
+        sides = sorted(mask.shape)
+        if len(axes) > 3 or sides[-1] > _MAX_VOLUME_SIDE:
+            return False
+        if mask.size > _MAX_TAPS_AT_ONCE and mask.dtype.kind in "fc" and _nd.factors(mask, range(3), mask.dtype) is not None:
+            return False
+    if "constant" in boundaries:
+        options |= {"boundary": "constant", "constant": constant}
+    if np.may_share_memory(image, output):
+        to = np.empty(output.shape, to.dtype)
+    lying = [(a.shape, a.strides, a.dtype.name) for a in (image, to)]
+    places = list(zip(axes, origins, boundaries, strict=True))
+    # The engine's correlation conjugates; convolution with reversed taps does not.
+    try:
+        plan = _core.host_filter(*lying, places, np.flip(mask), options, truncates)
+    except (NotImplementedError, TypeError):
+        return False
+    plan.execute(to, image)
+    _host_calls.executed(plan, to, image)
+    if to is not output:
+        _host_calls.put(output, to)
+    return True
+
+
+def _filter_line(image, weights, axis, origin, output, boundary, constant):
     """One call of the engine along an axis that writes to output, or to memory of its own where that is the image's."""
-    options |= {"axis": axis, "origin": origin, "boundary": boundary, "dtype": output.dtype}
+    options = {"axis": axis, "origin": origin, "boundary": boundary, "dtype": output.dtype}
     if boundary == "constant":
         options["constant"] = constant
     if np.may_share_memory(image, output):
@@ -98,13 +173,8 @@ def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
     constant = 0
     if boundary == "constant":
         constant = complex(cval) if image.dtype.kind == "c" else float(cval)
-    if len(axes) == 1 and not _gpu.is_array(image) and image.dtype.kind in "iub" and _fits(constant, image.dtype):
-        truncated = _truncated_sums(image.dtype, output.dtype, weights, divisor)
-        if truncated is not None and output.flags.writeable and output.dtype.isnative and image.dtype.isnative:
-            weights, scale, accuracy = truncated
-            options = {"scale": scale, "accuracy": accuracy, "overflow": "truncate"}
-            _filter_line(image, weights, axes[0], origins[0], output, boundary, constant, **options)
-            return
+    if not _gpu.is_array(image) and _at_once(image, weights, axes, origins, output, [boundary] * len(axes), constant, divisor):
+        return
     whole = image.dtype.kind in "iub" and output.dtype.kind in "iub" and weights.dtype.kind != "c" and _are_whole(weights)
     if _gpu.is_array(image):  # whose other sums are taken in float64, like SciPy's
         whole = whole and _gpu.sums_are_exact(image.dtype.name, weights)
@@ -498,6 +568,21 @@ def _as_image(image, lines, axes, modes, places, output, cval):
     return True
 
 
+def _derivative_at_once(image, axis, output, modes, cval, across):
+    """Whether a derivative was taken by one mask, with the same bits of integers and the same places that are not finite."""
+    same_kind = (image.dtype.kind in "iu") == (output.dtype.kind in "iu") and "b" not in (image.dtype.kind, output.dtype.kind)
+    # The mask of a volume has more taps than its lines; of 64-bit integers these would pass what is summed in float64.
+    few = image.ndim == 2 or (image.ndim == 3 and image.dtype.kind in "iu" and image.dtype.itemsize == 8)
+    if not isinstance(image, np.ndarray) or image.size == 0 or not same_kind or not few or not _known(image, output):
+        return False
+    boundaries = [boundary_of(mode) for mode in modes]
+    if "constant" in boundaries and (np.iscomplexobj(cval) or cval != 0):
+        return False
+    lines = [[-1, 0, 1] if a == axis else across for a in range(image.ndim)]
+    mask = functools.reduce(np.multiply.outer, lines)
+    return _at_once(image, mask, list(range(image.ndim)), [1] * image.ndim, output, boundaries, 0.0)
+
+
 def _derivative(input, axis, output, mode, cval, across):
     image = _gpu.asarray(input)
     axis = axis_of(axis, image.ndim)
@@ -507,6 +592,8 @@ def _derivative(input, axis, output, mode, cval, across):
         lines = [_line(a, [-1, 0, 1] if a == axis else across, modes[a]) for a in range(image.ndim)]
         if programs.filtered(image, output, lines[axis : axis + 1] + lines[:axis] + lines[axis + 1 :], cval):
             return output
+    if _derivative_at_once(image, axis, output, modes, cval, across):
+        return output
 
     def line(along, weights):
         return lambda a, b: correlate1d(a, weights, along, b, modes[along], cval, 0)

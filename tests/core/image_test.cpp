@@ -140,6 +140,26 @@ TEST(Image, TheMaskDecidesTheAlgorithm) {
     EXPECT_EQ(algorithm_of(small, special), "textbook");
 }
 
+// Of integers of all sizes, too; longer masks of volumes than it has windows for are the textbook's.
+TEST(Image, VolumesAndImagesOfIntegersWithRealTapsAreSummedByTiles) {
+    for (const Dtype dtype : {Dtype::boolean, Dtype::i8, Dtype::i16, Dtype::u32, Dtype::i64, Dtype::f32, Dtype::complex128}) {
+        for (const std::int64_t depth : {0, 3, 65}) {
+            Problem p;
+            p.mode = Mode::same;
+            p.dtype = dtype;
+            if (is_integer(dtype)) { p.real_taps = Dtype::f64; }
+            if (depth > 0) { p.axes.push_back({.length = 70, .taps = depth}); }
+            p.axes.push_back({.length = 12, .taps = 3});
+            p.axes.push_back({.length = 33, .taps = 5});
+            const std::vector<double> taps(static_cast<std::size_t>(taps_extent(p)), 1);
+            const std::vector<float> narrow(taps.size(), 1);
+            const Plan plan =
+                make_plan(p, dtype == Dtype::f32 ? static_cast<const void*>(narrow.data()) : taps.data(), {.device = "cpu"});
+            EXPECT_EQ(plan.algorithm() == "textbook", depth > 64) << to_string(dtype) << ", depth " << depth;
+        }
+    }
+}
+
 TEST(Image, TheNamedAlgorithmRunsAndIsExplained) {
     const ImageProblem p = problem_of(100, 120, 7, 7);
     const Floats mask = gaussian(7);

@@ -156,3 +156,56 @@ def test_threads_share_what_is_remembered():
     for thread in threads:
         thread.join()
     assert failures == [0, 0, 0]
+
+
+FILTERS = {
+    **CALLS,
+    "correlate of two weights": lambda x, **more: ndimage.correlate(x, np.full((2,) * x.ndim, 0.3), **more),
+    "correlate of whole weights": lambda x, **more: ndimage.correlate(x, np.arange(3**x.ndim).reshape((3,) * x.ndim), **more),
+}
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "uint32", "int64", "uint64", "float64", "complex128"])
+@pytest.mark.parametrize("name", FILTERS)
+def test_small_arrays_of_all_types_are_remembered(name, dtype):
+    kind = np.dtype(dtype).kind
+    if (kind == "c" and name in ("prewitt", "sobel")) or (kind in "bu" and name in ("prewitt", "sobel", "laplace")):
+        pytest.skip("SciPy has none, or differences below 0")
+    if kind in "biu" and name == "convolve":
+        pytest.skip("the constant is no integer")
+    for shape in [(6, 7), (4, 5, 6)]:
+        if len(shape) == 3 and name in ("correlate", "convolve", "correlate of integers", "gaussian_filter of two sigmas"):
+            continue
+        x = (np.random.default_rng(3).random(shape) * (2 if kind == "b" else 100)).astype(dtype)
+        call = FILTERS[name]
+        first = call(x)
+        assert len(_host_calls._calls) == 1, "not remembered"
+        np.testing.assert_array_equal(call(x), first)
+        tapline.clear_plan_cache()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint64"])
+def test_integers_that_float64_does_not_hold_are_summed_as_before(dtype):
+    small = np.arange(30, dtype=dtype).reshape(5, 6)
+    large = small.copy()
+    large[2, 3] = np.iinfo(dtype).max - 6
+    for weights in ([[1, 2, 1], [0, 1, 3]], [[0.25, 0.5, 0.25]], [[2**20, 1, 1]]):
+        tapline.clear_plan_cache()
+        alone = ndimage.correlate(large, weights)
+        tapline.clear_plan_cache()
+        for x in (small, large, small, large):
+            got = ndimage.correlate(x, weights)
+            if x is large:
+                np.testing.assert_array_equal(got, alone)
+            else:
+                np.testing.assert_array_equal(got, scipy.ndimage.correlate(x, weights))
+
+
+def test_derivatives_at_once_keep_what_is_not_finite_in_its_place():
+    x = np.zeros((9, 11))
+    x[2, 3], x[4, 4], x[6, 8], x[0, 0] = np.inf, np.nan, -np.inf, np.inf
+    with np.errstate(invalid="ignore"):
+        for call in ("sobel", "prewitt"):
+            for axis, mode in itertools.product((0, 1), ("reflect", "constant", "wrap", ["nearest", "mirror"])):
+                wanted = getattr(scipy.ndimage, call)(x, axis, mode=mode)
+                np.testing.assert_array_equal(getattr(ndimage, call)(x, axis, mode=mode), wanted)

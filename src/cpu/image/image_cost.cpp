@@ -16,7 +16,7 @@ constexpr double kBytesPerSecond = 30e9;
 constexpr double kBytesPerSecondPerFurtherThread = 15e9;
 
 double input_bytes(const core::Resolved& p) {
-    const double rows = static_cast<double>(p.batch.length) * static_cast<double>(p.y.n);
+    const double rows = static_cast<double>(p.batch.length) * static_cast<double>(p.z.n * p.y.n);
     return rows * static_cast<double>(p.x.n * p.channels.length) * static_cast<double>(size_of(p.dtype));
 }
 
@@ -29,7 +29,7 @@ double output_bytes(const core::Resolved& p) {
 
 double outputs_of(const core::Resolved& p) {
     const double parts = is_complex(p.dtype) ? 2 : 1;
-    return static_cast<double>(p.batch.length) * static_cast<double>(p.y.outputs) * static_cast<double>(p.x.outputs) *
+    return static_cast<double>(p.batch.length) * static_cast<double>(p.z.outputs * p.y.outputs * p.x.outputs) *
            static_cast<double>(p.channels.length) * parts;
 }
 

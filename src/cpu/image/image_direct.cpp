@@ -1,9 +1,12 @@
-// Direct convolution of images: every product, a tile of outputs at a time.
+// Direct convolution of images and volumes: every product, a tile of outputs at a time.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <functional>
+#include <optional>
 
 #include "core/plan/parallel.hpp"
+#include "core/problem/window.hpp"
 #include "cpu/algorithms.hpp"
 #include "cpu/element_types.hpp"
 #include "cpu/image/image_cost.hpp"
@@ -22,8 +25,12 @@ constexpr std::int64_t kRingBytes = std::int64_t{512} << 10;
 // an image of bytes are flat every rounding goes the same way, and 1,256 equal products in one sum end up to 1.8e-5 off, where the
 // promise is 1e-6. A chain of 64 leaves at most 9.3e-7, 32 half of that.
 constexpr std::int64_t kTapsInTurn = 64;
+// The same of one plane of a volume's mask, whose planes' sums are added in turn.
+constexpr std::int64_t kPlaneTapsInTurn = 49;
 constexpr std::int64_t kGroup = 20;
 constexpr std::int64_t kGroupsInTurn = 32;
+// Planes of a volume's mask.
+constexpr std::int64_t kMostLayers = 64;
 constexpr std::int64_t kLeastBlock = 256, kMostBlock = 4096;
 // A tile's loads and stores count as so many products an output: 5x5, 7x7, 11x11, 15x15 on 2048 x 2048 f32 with one thread
 // take 2.3, 3.9, 8.5, 14.4 ms; 2.3, 3.8, 8.1, 14.4 predicted.
@@ -41,7 +48,8 @@ public:
           lines_(problem_, kernels_),
           threads_(core::worthwhile_threads(seconds, request.threads)),
           seconds_(seconds),
-          in_groups_(problem.taps() > kTapsInTurn),
+          plane_taps_(problem.y.k * problem.x.k),
+          in_groups_(plane_taps_ > (problem.rank == 2 ? kTapsInTurn : kPlaneTapsInTurn)),
           rows_(kernels_.call_rows(problem.y.k, problem.x.k)),
           ring_(problem.y.k + rows_ - 1 + lines_.rows_together() - 1) {
         const auto count = static_cast<std::size_t>(problem.filters * problem.taps());
@@ -52,7 +60,7 @@ public:
             if (in_groups_) { put_columns_together(taps_[part]); }
         }
         const std::int64_t halo = (problem.x.k - 1) * lines_.step();
-        const std::int64_t fitting = kRingBytes / static_cast<std::int64_t>(sizeof(T)) / ring_ - halo;
+        const std::int64_t fitting = kRingBytes / static_cast<std::int64_t>(sizeof(T)) / (ring_ * problem.z.k) - halo;
         block_ = std::min(std::clamp(fitting / kImagePadding * kImagePadding, kLeastBlock, kMostBlock),
                           whole_vectors(lines_.out_elements()));
         pitch_ = whole_vectors(block_ + halo) + kImagePadding;
@@ -66,14 +74,20 @@ public:
         const void* const in = input.main.data;
         const ImageTasks tasks = divide(problem_, lines_, out, block_, 2 * problem_.y.k, threads_, true);
         const auto body = [&](std::int64_t task, int slot) {
-            const std::int64_t band = task / tasks.segments % tasks.bands;
-            const Plane plane = lines_.plane(task / tasks.segments / tasks.bands);
-            const Segment segment = tasks.segment(task % tasks.segments);
-            if (segment.count <= 0) { return; }
-            const std::int64_t first = band * tasks.band, last = std::min(first + tasks.band, problem_.y.outputs);
-            run(tasks, plane, segment, first, last, out, in, workspace.data() + static_cast<std::size_t>(slot) * slot_bytes());
+            const std::int64_t layer = task / tasks.segments / tasks.bands, z = layer % problem_.z.outputs;
+            const std::int64_t band = task / tasks.segments % tasks.bands, first = band * tasks.band;
+            const Job job{.tasks = tasks,
+                          .plane = lines_.plane(layer / problem_.z.outputs),
+                          .segment = tasks.segment(task % tasks.segments),
+                          .z = z,
+                          .first = first,
+                          .last = std::min(first + tasks.band, problem_.y.outputs),
+                          .out = at(out, z * problem_.z.out_stride, problem_.output_dtype),
+                          .in = in,
+                          .scratch = workspace.data() + static_cast<std::size_t>(slot) * slot_bytes()};
+            if (job.segment.count > 0) { run(job); }
         };
-        core::parallel_for(tasks.tasks(), threads_, std::cref(body), seconds_);
+        core::parallel_for(tasks.tasks() * problem_.z.outputs, threads_, std::cref(body), seconds_);
     }
 
     [[nodiscard]] std::string describe() const override {
@@ -82,55 +96,115 @@ public:
     }
 
 private:
+    /// Outputs [first, last) of one segment of the rows of one plane.
+    struct Job {
+        const ImageTasks& tasks;
+        Plane plane;
+        Segment segment;
+        std::int64_t z, first, last;
+        void* out;       ///< the output's plane z
+        const void* in;  ///< the input's first plane
+        std::byte* scratch;
+    };
+    template <class Address>
+    static Address* at(Address* begin, std::int64_t elements, Dtype dtype) {
+        using Byte = std::conditional_t<std::is_const_v<Address>, const std::byte, std::byte>;
+        return static_cast<Byte*>(begin) + elements * static_cast<std::int64_t>(size_of(dtype));
+    }
+
+    // In a slot: for each plane of the mask a window's lines, sums twice, what is beyond the volume, pointers to rows.
+    [[nodiscard]] std::int64_t beyond_elements() const { return problem_.rank == 3 ? 2 * pitch_ : 0; }
     [[nodiscard]] std::size_t slot_bytes() const {
-        const std::int64_t elements = ring_ * pitch_ + 2 * rows_ * sums_pitch_;
+        const std::int64_t elements = problem_.z.k * ring_ * pitch_ + 2 * rows_ * sums_pitch_ + beyond_elements();
         const std::size_t bytes =
-            static_cast<std::size_t>(elements) * sizeof(T) + static_cast<std::size_t>(ring_) * sizeof(const T*);
+            static_cast<std::size_t>(elements) * sizeof(T) + static_cast<std::size_t>(problem_.z.k * ring_) * sizeof(const T*);
         return (bytes + 63) / 64 * 64;
     }
 
-    void run(const ImageTasks& tasks, const Plane& plane, const Segment& segment, std::int64_t first, std::int64_t last, void* out,
-             const void* in, std::byte* scratch) const {
-        T* const lines = reinterpret_cast<T*>(scratch);
-        T* const sums = lines + ring_ * pitch_;
-        const T** const rows = reinterpret_cast<const T**>(sums + 2 * rows_ * sums_pitch_);
+    /// What one plane of the mask reads.
+    struct Layer {
+        std::size_t tz;
+        std::optional<RowWindow<T>> window;  ///< none: a plane of the constant beyond the volume
+        const T** rows;
+    };
+
+    void run(const Job& job) const {
+        const ImageTasks& tasks = job.tasks;
+        const Segment& segment = job.segment;
+        T* const lines = reinterpret_cast<T*>(job.scratch);
+        T* const sums = lines + problem_.z.k * ring_ * pitch_;
+        T* const beyond = sums + 2 * rows_ * sums_pitch_;
+        const T** const rows = reinterpret_cast<const T**>(beyond + beyond_elements());
         const std::int64_t vectors = whole_vectors(segment.count);
-        const std::int64_t halo = (problem_.x.k - 1) * lines_.step();
-        RowWindow<T> window(lines_, in, plane, segment.first - problem_.x.origin * lines_.step(), vectors + halo, lines, pitch_,
-                            rows, ring_, vectors - segment.count);
+        const std::int64_t halo = (problem_.x.k - 1) * lines_.step(), left = segment.first - problem_.x.origin * lines_.step();
         const bool edge =
             tasks.inner_first < tasks.inner_last && (segment.first < tasks.inner_first || segment.first >= tasks.inner_last);
         const bool inner = !edge && tasks.inner_first < tasks.inner_last;
+        const bool adds = in_groups_ || problem_.z.k > 1;
         const bool in_place = inner && lines_.is_plain_output() && !problem_.complex_taps && (tasks.aligned || !tasks.stream) &&
-                              (!in_groups_ || !tasks.stream);
+                              (!adds || !tasks.stream);
+        std::array<Layer, kMostLayers> layers;
+        std::size_t count = 0;
+        for (std::int64_t tz = 0; tz < problem_.z.k; ++tz) {
+            const std::int64_t z = core::boundary_index(problem_.z.boundary, job.z + tz - problem_.z.origin, problem_.z.n);
+            if (z < 0 && problem_.z.boundary != Boundary::constant) { continue; }
+            Layer& layer = layers[count++];
+            layer.tz = static_cast<std::size_t>(tz);
+            layer.rows = rows + tz * ring_;
+            if (z >= 0) {
+                layer.window.emplace(lines_, at(job.in, z * problem_.z.in_stride, problem_.dtype), job.plane, left, vectors + halo,
+                                     lines + tz * ring_ * pitch_, pitch_, layer.rows, ring_, vectors - segment.count);
+            } else {
+                lines_.fill_beyond(beyond, left, vectors + halo);
+                std::fill_n(beyond + pitch_, vectors + halo, T{});
+            }
+        }
         ImageCall<T> call;
         call.height = problem_.y.k;
         call.width = problem_.x.k;
         call.step = lines_.step();
         call.count = vectors;
-        for (std::int64_t y = first; y < last; y += rows_) {
-            call.rows = std::min(rows_, last - y);
-            call.in = window.at(y - problem_.y.origin, call.rows + problem_.y.k - 1);
+        for (std::int64_t y = job.first; y < job.last; y += rows_) {
+            call.rows = std::min(rows_, job.last - y);
+            const std::int64_t top = y - problem_.y.origin, window_rows = call.rows + problem_.y.k - 1;
+            const auto sum_layers = [&](T* to, std::int64_t pitch, std::size_t part) {
+                call.out = to;
+                call.out_pitch = pitch;
+                if (count == 0) {
+                    for (std::int64_t r = 0; r < call.rows; ++r) { std::fill_n(to + r * pitch, vectors, T{}); }
+                }
+                for (std::size_t i = 0; i < count; ++i) {
+                    call.in = layers[i].window ? layers[i].window->at(top, window_rows)
+                                               : rows_beyond(layers[i].rows, beyond, top, window_rows);
+                    call.accumulate = i > 0;
+                    sum(call, job.plane, part, layers[i].tz);
+                }
+            };
             if (in_place) {
-                call.out = lines_.target(out, plane, y, segment.first, vectors);
-                call.out_pitch = problem_.y.out_stride * lines_.parts();
                 call.stream = tasks.stream;
-                sum(call, plane, 0);
+                sum_layers(lines_.target(job.out, job.plane, y, segment.first, vectors), problem_.y.out_stride * lines_.parts(), 0);
                 continue;
             }
-            call.out = sums;
-            call.out_pitch = sums_pitch_;
-            sum(call, plane, 0);
+            sum_layers(sums, sums_pitch_, 0);
             if (problem_.complex_taps) {
-                call.out = sums + rows_ * sums_pitch_;
-                sum(call, plane, 1);
+                sum_layers(sums + rows_ * sums_pitch_, sums_pitch_, 1);
                 combine(sums, call.rows, segment.count);
             }
             for (std::int64_t r = 0; r < call.rows; ++r) {
-                lines_.store(out, plane, y + r, segment.first, segment.count, sums + r * sums_pitch_, tasks.stream && !edge);
+                lines_.store(job.out, job.plane, y + r, segment.first, segment.count, sums + r * sums_pitch_,
+                             tasks.stream && !edge);
             }
         }
         if (tasks.stream) { kernels_.flush(); }
+    }
+
+    // Rows of a plane of constants; those of zeros are where the constant's product with a row beyond a zero boundary is absent.
+    const T* const* rows_beyond(const T** rows, const T* beyond, std::int64_t top, std::int64_t count) const {
+        for (std::int64_t r = 0; r < count; ++r) {
+            const bool absent = problem_.y.boundary == Boundary::zero && (top + r < 0 || top + r >= problem_.y.n);
+            rows[r] = absent ? beyond + pitch_ : beyond;
+        }
+        return rows;
     }
 
     // Columns of the mask that are summed together.
@@ -143,7 +217,7 @@ private:
         const std::vector<T> masks = taps;
         const std::int64_t width = group_width(), height = problem_.y.k;
         auto to = taps.begin();
-        for (auto mask = masks.begin(); mask != masks.end(); mask += problem_.taps()) {
+        for (auto mask = masks.begin(); mask != masks.end(); mask += plane_taps_) {
             for (std::int64_t j = 0; j < problem_.x.k; j += width) {
                 const std::int64_t columns = std::min(width, problem_.x.k - j);
                 for (std::int64_t i = 0; i < height; ++i) { to = std::copy_n(mask + i * problem_.x.k + j, columns, to); }
@@ -151,8 +225,10 @@ private:
         }
     }
 
-    void sum(const ImageCall<T>& whole, const Plane& plane, std::size_t part) const {
-        const T* const taps = taps_[part].data() + lines_.mask(plane) * problem_.taps();
+    // Of one plane of the mask.
+    void sum(const ImageCall<T>& whole, const Plane& plane, std::size_t part, std::size_t tz) const {
+        const T* const taps =
+            taps_[part].data() + lines_.mask(plane) * problem_.taps() + static_cast<std::int64_t>(tz) * plane_taps_;
         ImageCall<T> call = whole;
         if (!in_groups_) {
             call.taps = taps;
@@ -168,7 +244,7 @@ private:
                 call.height = std::min(height, problem_.y.k - i);
                 call.width = std::min(width, problem_.x.k - j);
                 call.taps = taps + j * problem_.y.k + i * call.width;
-                call.accumulate = i + j > 0;
+                call.accumulate = whole.accumulate || i + j > 0;
                 kernels_.sums(call);
             }
         }
@@ -193,6 +269,7 @@ private:
     std::vector<T> taps_[2];  ///< real and imaginary parts
     int threads_;
     double seconds_;  ///< on one thread
+    std::int64_t plane_taps_;
     bool in_groups_;
     std::int64_t rows_;  ///< of outputs at a time
     std::int64_t ring_;  ///< input rows in work
@@ -203,8 +280,11 @@ class DirectAlgorithm final : public core::Algorithm {
 public:
     [[nodiscard]] std::string_view name() const override { return "direct"; }
     [[nodiscard]] std::string_view summary() const override { return "every product, tiles of outputs in SIMD registers"; }
-    [[nodiscard]] bool takes_rank(int rank) const override { return rank == 2; }
-    [[nodiscard]] core::Support supports(const Resolved&, const Request& request) const override {
+    [[nodiscard]] bool takes_rank(int rank) const override { return rank >= 2; }
+    [[nodiscard]] core::Support supports(const Resolved& problem, const Request& request) const override {
+        if (problem.z.k > kMostLayers) {
+            return core::Support::no("more than " + std::to_string(kMostLayers) + " taps along the outermost of three axes");
+        }
         return request.facts.finite ? core::Support::yes() : core::Support::no("a tap is not finite");
     }
     [[nodiscard]] double estimate_seconds(const Resolved& p, const Request& request) const override {
@@ -221,7 +301,8 @@ public:
 private:
     static double work(const Resolved& p) {
         const double convert = p.dtype == p.sum_dtype ? 0 : kConvertProducts;
-        return outputs_of(p) * (static_cast<double>(p.taps()) + kProductsOfAnOutput + convert) * image_product_seconds(p);
+        const double each = kProductsOfAnOutput + convert;
+        return outputs_of(p) * (static_cast<double>(p.taps()) + static_cast<double>(p.z.k) * each) * image_product_seconds(p);
     }
 };
 

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/problem/elements.hpp"
-#include "core/problem/epilogue.hpp"
 #include "core/problem/window.hpp"
 
 namespace tapline::cpu {
@@ -30,7 +29,8 @@ ImageLines<T>::ImageLines(const core::Resolved& problem, const ImageKernels<T>& 
       step_((flat_ ? problem.channels.length : 1) * parts_),
       planes_per_image_(flat_ ? 1 : problem.channels.length),
       beyond_y_{},
-      beyond_x_{} {
+      beyond_x_{},
+      store_(problem, current_target()) {
     const auto set = [&](T* beyond, Boundary boundary) {
         if (boundary != Boundary::constant) { return; }
         beyond[0] = static_cast<T>(problem.constant.real());
@@ -70,6 +70,11 @@ void ImageLines<T>::copy(T* to, const void* in, const Plane& plane, std::int64_t
                 moves_.gather(reinterpret_cast<std::byte*>(line), 0, reinterpret_cast<const std::byte*>(from), {0, 1}, 1, n);
             });
         default:
+            if (is_integer(problem_.dtype)) {
+                const std::byte* const from =
+                    static_cast<const std::byte*>(in) + (row + first) * static_cast<std::int64_t>(size_of(problem_.dtype));
+                return moves_.gather(reinterpret_cast<std::byte*>(to), 0, from, {0, 1}, 1, count);
+            }
             return convert(static_cast<const T*>(in), [](T* line, const T* from, std::int64_t n) {
                 std::memcpy(line, from, static_cast<std::size_t>(n) * sizeof(T));
             });
@@ -215,8 +220,19 @@ void ImageLines<T>::store(void* out, const Plane& plane, std::int64_t y, std::in
     if (parts_ == 2) {
         core::store(problem_, row, 0, 0, row.count, reinterpret_cast<std::complex<T>*>(sums));
     } else {
-        core::store(problem_, row, 0, 0, row.count, sums);
+        store_(problem_, row, 0, 0, row.count, sums);
     }
+}
+
+template <class T>
+void ImageLines<T>::fill_beyond(T* to, std::int64_t first, std::int64_t count) const {
+    const T value[2] = {static_cast<T>(problem_.constant.real()), static_cast<T>(problem_.constant.imag())};
+    const bool zeros = problem_.x.boundary == Boundary::zero;
+    const std::int64_t from = zeros ? std::clamp<std::int64_t>(0, first, first + count) : first;
+    const std::int64_t until = zeros ? std::clamp(in_elements(), from, first + count) : first + count;
+    std::fill(to, to + (from - first), T{});
+    fill(to + (from - first), from, until - from, value);
+    std::fill(to + (until - first), to + count, T{});
 }
 
 template <class T>

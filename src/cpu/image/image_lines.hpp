@@ -6,6 +6,7 @@
 #include "core/problem/resolved.hpp"
 #include "cpu/image/simd_image.hpp"
 #include "cpu/lines/line_moves.hpp"
+#include "cpu/lines/line_store.hpp"
 
 namespace tapline::cpu {
 
@@ -51,6 +52,8 @@ public:
     /// The same for rows [y, y + rows), `pitch` elements apart.
     void gather_rows(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
                      std::int64_t first, std::int64_t count) const;
+    /// A row of a plane beyond a volume whose outermost axis has a constant there: elements first, first + 1, ...
+    void fill_beyond(T* to, std::int64_t first, std::int64_t count) const;
     /// Asks for what gather() with the same arguments reads to come into the cache.
     void prefetch(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
 
@@ -81,6 +84,7 @@ private:
     std::int64_t parts_, step_, planes_per_image_;
     T beyond_y_[2], beyond_x_[2];  ///< what is outside under a zero or constant boundary: (re, im)
     LineEpilogue<T> epilogue_;
+    LineStore<T> store_;
 };
 
 /// The input rows that a row of output tiles reads, made available from top to bottom. Rows that cannot be read in place are

@@ -22,8 +22,8 @@ Resolved with_wide_sums(const Resolved& problem) {
 // Beside the algorithm's own time, on all threads together.
 double seconds_of_pixels(const Resolved& p) {
     const auto items = static_cast<double>(p.batch.length * p.channels.length);
-    const double in = items * static_cast<double>(p.y.n) * static_cast<double>(p.x.n);
-    const double out = items * static_cast<double>(p.y.outputs) * static_cast<double>(p.x.outputs);
+    const double in = items * static_cast<double>(p.z.n * p.y.n * p.x.n);
+    const double out = items * static_cast<double>(p.z.outputs * p.y.outputs * p.x.outputs);
     const auto seconds = [](double pixels, bool apart, Dtype dtype) {
         return pixels * (apart ? kApartSeconds : core::is_half(dtype) ? kWidenSeconds : 0);
     };
@@ -34,10 +34,7 @@ double seconds_of_pixels(const Resolved& p) {
 }  // namespace
 
 core::Support PixelAlgorithm::supports(const Resolved& problem, const Request& request) const {
-    const bool narrow = problem.dtype == Dtype::u8 || problem.dtype == Dtype::u16;
-    if (is_integer(problem.dtype) && !(narrow && problem.sum_dtype == Dtype::f32)) {
-        return core::Support::no("it takes floating and complex images, and u8 and u16 with taps of f32");
-    }
+    if (problem.is_exact()) { return core::Support::no("it takes floating and complex images, and integers with real taps"); }
     return inner_.supports(with_wide_sums(problem), request);
 }
 

@@ -8,20 +8,22 @@
 
 namespace tapline::cpu {
 
-/// core::store(), by vectors where outputs are integers of 8 and 16 bits side by side. T: float, double or a complex type.
+/// core::store(), by vectors where outputs are integers of 8 and 16 bits side by side, or truncated ones. T: float, double or a
+/// complex type.
 template <class T>
 class LineStore {
 public:
     LineStore(const core::Resolved& problem, Target target) {
         if constexpr (std::is_floating_point_v<T>) {
-            by_vectors_ = line_kernels(target).of<T>().finishing(problem.output_dtype);
+            const bool truncates = problem.overflow == Overflow::truncate;
+            by_vectors_ = line_kernels(target).of<T>().finishing(problem.output_dtype, truncates);
             bytes_ = static_cast<std::int64_t>(size_of(problem.output_dtype));
             finish_ = {.scale = static_cast<T>(problem.scale),
                        .bias = static_cast<T>(problem.bias),
                        .low = static_cast<T>(problem.clamp.low),
                        .high = static_cast<T>(problem.clamp.high),
                        .limits = problem.has_clamp,
-                       .truncates = problem.overflow == Overflow::truncate};
+                       .truncates = truncates};
         }
     }
 

@@ -37,8 +37,8 @@ struct LineKernels {
     void (*reverse)(T* to, const T* from, std::int64_t count);
     /// to[i] = from[2 i] for 0 <= i < count; nothing behind the last of them is read.
     void (*every_second)(T* to, const T* from, std::int64_t count);
-    /// Sums to integers of 8 and 16 bits; null for other types and without SIMD.
-    FinishIntegers<T> (*finishing)(Dtype to);
+    /// Sums to integers of 8 and 16 bits, and truncated ones of 32 and 64; null for other types and without SIMD.
+    FinishIntegers<T> (*finishing)(Dtype to, bool truncates);
 };
 /// to[i] = from[i] for 0 <= i < count, rounded to nearest; any byte of a bool but 0 is 1.
 using Convert = void (*)(void* to, const void* from, std::int64_t count);

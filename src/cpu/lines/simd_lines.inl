@@ -421,7 +421,16 @@ HWY_INLINE void truncate_vectors(Out* to, const T* sums, const IntegerFinish<T>&
         v[i] = scaled<T>(sums + i * L, finish);
         fits = hn::And(fits, hn::Lt(hn::Abs(v[i]), edge));  // not of NaN
     }
-    if (hn::AllTrue(d, fits)) {
+    if constexpr (sizeof(Out) > 2) {
+        if (hn::AllTrue(d, fits)) {
+            const hn::Rebind<std::int32_t, decltype(d)> d32;
+            HWY_ALIGN std::int32_t numbers[V * L];
+            HWY_UNROLL(4)
+            for (int i = 0; i < V; ++i) { hn::Store(without_fraction<T>(v[i]), d32, numbers + i * L); }
+            for (std::size_t l = 0; l < V * L; ++l) { to[l] = static_cast<Out>(numbers[l]); }
+            return;
+        }
+    } else if (hn::AllTrue(d, fits)) {
         using Bits = std::make_unsigned_t<Out>;
         const hn::Rebind<std::uint32_t, decltype(d)> bits;
         const hn::Rebind<Bits, decltype(d)> low_bits;
@@ -444,7 +453,10 @@ void finish_integers(void* to, const T* sums, std::int64_t count, const IntegerF
     constexpr int V = 4;
     Out* const out = static_cast<Out*>(to);
     const auto one = [&](Out* at, const T* from) {
-        finish.truncates ? truncate_vectors<1, Out, T>(at, from, finish) : round_vector<Out, T>(at, scaled<T>(from, finish));
+        if constexpr (sizeof(Out) <= 2) {
+            if (!finish.truncates) { return round_vector<Out, T>(at, scaled<T>(from, finish)); }
+        }
+        truncate_vectors<1, Out, T>(at, from, finish);
     };
     std::int64_t i = 0;
     if (finish.truncates) {
@@ -460,8 +472,22 @@ void finish_integers(void* to, const T* sums, std::int64_t count, const IntegerF
 }
 #endif
 template <class T>
-FinishIntegers<T> finishing_of([[maybe_unused]] Dtype to) {
+FinishIntegers<T> finishing_of([[maybe_unused]] Dtype to, [[maybe_unused]] bool truncates) {
 #if HWY_TARGET != HWY_SCALAR
+    if (truncates) {
+        switch (to) {
+            case Dtype::u32:
+                return &finish_integers<std::uint32_t, T>;
+            case Dtype::i32:
+                return &finish_integers<std::int32_t, T>;
+            case Dtype::u64:
+                return &finish_integers<std::uint64_t, T>;
+            case Dtype::i64:
+                return &finish_integers<std::int64_t, T>;
+            default:
+                break;
+        }
+    }
     switch (to) {
         case Dtype::u8:
             return &finish_integers<std::uint8_t, T>;

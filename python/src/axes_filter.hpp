@@ -1,4 +1,4 @@
-// A filter over one to three axes of an array in GPU memory of any layout, with as many outputs as samples: one execution.
+// A filter over one to three axes of an array of any layout, with as many outputs as samples: one execution.
 #pragma once
 
 #include "gpu_call.hpp"
@@ -18,10 +18,16 @@ struct FilterAxis {
     Boundary boundary = Boundary::zero;
 };
 
+/// Along which array's nearest neighbours rows lie.
+enum class Rows { of_input, of_output };
+
 /// `out` has the shape of `in`. `taps`: an axis for each of `axes`, in their order; beside integers real ones, in whose type sums
 /// are formed, or integers. `as_in_c`: sums become integers as a C cast makes them, for outputs that are. `request`: operation,
 /// constant, epilogue, accuracy and device. The plan is the cache's. Throws Error (unsupported) where no single execution does it.
-std::shared_ptr<ArrangedCall> arrange_filter(const Request& request, const Lies& in, const Lies& out,
-                                             const std::vector<FilterAxis>& axes, PyArrayObject* taps, bool as_in_c);
+Plan filter_plan(const Request& request, const Lies& in, const Lies& out, const std::vector<FilterAxis>& axes, PyArrayObject* taps,
+                 bool as_in_c, Rows rows);
+
+/// Whether all numbers of an array of integers or bools are less than a power of two from 0 that is at most `limit`.
+bool is_within(PyArrayObject* array, double limit);
 
 }  // namespace tapline::python

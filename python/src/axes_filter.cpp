@@ -1,8 +1,11 @@
-#include "gpu_filter.hpp"
+#include "axes_filter.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
+#include <type_traits>
 
 #include "plan_cache.hpp"
 
@@ -37,8 +40,8 @@ std::vector<BatchAxis> batch_axes_of(const Lies& in, const Lies& out, const std:
 
 }  // namespace
 
-std::shared_ptr<ArrangedCall> arrange_filter(const Request& request, const Lies& in, const Lies& out,
-                                             const std::vector<FilterAxis>& axes, PyArrayObject* taps, bool as_in_c) {
+Plan filter_plan(const Request& request, const Lies& in, const Lies& out, const std::vector<FilterAxis>& axes, PyArrayObject* taps,
+                 bool as_in_c, Rows rows) {
     Problem problem = request.problem;
     problem.mode = Mode::same;
     problem.dtype = in.dtype;
@@ -49,9 +52,10 @@ std::shared_ptr<ArrangedCall> arrange_filter(const Request& request, const Lies&
     if (is_integer(in.dtype) && !is_integer(taps_type)) { problem.real_taps = taps_type; }
 
     // The axis along which neighbours lie in memory is the innermost: kernels for images take it as a row.
+    const Lies& array = rows == Rows::of_output ? out : in;
     std::vector<std::size_t> order(axes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto stride_of = [&](std::size_t i) { return std::abs(in.strides[static_cast<std::size_t>(axes[i].axis)]); };
+    const auto stride_of = [&](std::size_t i) { return std::abs(array.strides[static_cast<std::size_t>(axes[i].axis)]); };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return stride_of(a) > stride_of(b); });
     std::vector<npy_intp> permutation;
     for (const std::size_t i : order) {
@@ -72,7 +76,34 @@ std::shared_ptr<ArrangedCall> arrange_filter(const Request& request, const Lies&
     PyArray_Dims dims{permutation.data(), static_cast<int>(permutation.size())};
     const Owned arranged(PyArray_Transpose(taps, &dims));
     const Owned ready = converted(arranged, number_of_dtype(taps_dtype(problem)), true);
-    return std::make_shared<ArrangedCall>(cached_plan(problem, PyArray_DATA(ready.array()), request.options));
+    return cached_plan(problem, PyArray_DATA(ready.array()), request.options);
+}
+
+bool is_within(PyArrayObject* array, double limit) {
+    const Owned packed = converted(Owned::borrowed(reinterpret_cast<PyObject*>(array)), PyArray_TYPE(array), true);
+    // Numbers from -bound to below bound, or from 0, become ones without the bits above: sums and ors are whole vectors everywhere.
+    const auto within = [&]<class T>(T) {
+        using Bits = std::make_unsigned_t<T>;
+        constexpr int kMost = std::numeric_limits<Bits>::digits - 2;
+        const Bits bound = Bits{1} << std::clamp(limit >= 1 ? std::ilogb(limit) : 0, 0, kMost);
+        const Bits up = std::is_signed_v<T> ? bound : 0;
+        const T* const at = static_cast<const T*>(PyArray_DATA(packed.array()));
+        Bits all = 0;
+        for (npy_intp i = 0, n = PyArray_SIZE(packed.array()); i < n; ++i) { all |= static_cast<Bits>(at[i]) + up; }
+        return all < bound + up;
+    };
+    switch (dtype_of_array(array, "array")) {
+        case Dtype::i32:
+            return within(std::int32_t{});
+        case Dtype::u32:
+            return within(std::uint32_t{});
+        case Dtype::i64:
+            return within(std::int64_t{});
+        case Dtype::u64:
+            return within(std::uint64_t{});
+        default:
+            return limit >= 65535;
+    }
 }
 
 }  // namespace tapline::python
