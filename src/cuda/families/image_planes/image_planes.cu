@@ -1,74 +1,172 @@
 // Interleaved channels to planes, and back.
+#include <type_traits>
 #include "cuda/families/image_planes/image_planes.hpp"
+
 #include "cuda/primitives/lines/lines.cuh"
 
 namespace tapline::cuda::image_planes_rung {
 namespace {
 
-/// A block takes a tile of a row. Its threads go along channels where those lie side by side, and along pixels where those do; the
-/// row of shared memory is one element longer, so that neither way meets in a bank.
+/// Elements that move as one word.
+template <class Raw>
+inline constexpr int kOfWord = sizeof(Raw) < 4 ? 4 / static_cast<int>(sizeof(Raw)) : 1;
+
+template <class Raw>
+struct alignas(kOfWord<Raw> * sizeof(Raw)) Word {
+    Raw each[kOfWord<Raw>];
+};
+
+template <class Raw>
+__device__ __forceinline__ bool begins_word(const Raw* at) {
+    return reinterpret_cast<std::uintptr_t>(at) % sizeof(Word<Raw>) == 0;
+}
+
+/// take(i) gives a word or an element, put(i, it) stores it: of each i < count, a thread's next ones on their way together.
+template <class T, class Take, class Put>
+__device__ __forceinline__ void move_all(int count, const Take& take, const Put& put) {
+    constexpr int kAtOnce = 4;
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += kAtOnce * kThreads) {
+        T held[kAtOnce];
+#pragma unroll
+        for (int u = 0; u < kAtOnce; ++u) {
+            if (i + u * kThreads < count) { held[u] = take(i + u * kThreads); }
+        }
+#pragma unroll
+        for (int u = 0; u < kAtOnce; ++u) {
+            if (i + u * kThreads < count) { put(i + u * kThreads, held[u]); }
+        }
+    }
+}
+
+/// A block takes a tile of a row. Its threads go along channels where those lie side by side, and along pixels where those do, by
+/// words where elements are smaller and lie so; rows of shared memory are a word longer, so that neither way meets in a bank.
 template <class Raw, bool kToPlanes>
 __global__ void __launch_bounds__(kThreads) image_planes_kernel(const __grid_constant__ Passage p) {
-    __shared__ Raw tile[kChannels][kPixels + 1];
+    constexpr int W = kOfWord<Raw>;
+    using Whole = Word<Raw>;
+    __shared__ alignas(16) Raw tile[kTileElements];
     std::int64_t rest = blockIdx.x;
     const auto take = [&](std::int64_t length) {
         const std::int64_t before = rest;
         rest = divide(rest, length);
         return before - rest * length;
     };
-    const std::int64_t channel = take(p.channel_tiles) * kChannels;
-    const std::int64_t pixel = take(p.pixel_tiles) * kPixels;
+    const std::int64_t channel = take(p.channel_tiles) * p.tile_channels;
+    const std::int64_t pixel = take(p.pixel_tiles) * p.tile_pixels;
     const std::int64_t y = take(p.height);
     const std::int64_t image = rest;
-    const int channels = static_cast<int>(min(p.channels - channel, std::int64_t{kChannels}));
-    const int pixels = static_cast<int>(min(p.width - pixel, std::int64_t{kPixels}));
-    const int all = channels * pixels;
-    const std::int64_t interleaved = image * p.image + y * p.row + pixel * p.channels + channel;
+    const int channels = static_cast<int>(min(p.channels - channel, static_cast<std::int64_t>(p.tile_channels)));
+    const int pixels = static_cast<int>(min(p.width - pixel, static_cast<std::int64_t>(p.tile_pixels)));
     const std::int64_t plane = p.height * p.width;
-    const std::int64_t planar = (image * p.channels + channel) * plane + y * p.width + pixel;
-    const bool is_whole = channels == kChannels && pixels == kPixels;
-    const auto go_along_channels = [&](const auto& body) {
-        if (is_whole) {
-#pragma unroll
-            for (int u = 0; u < kChannels * kPixels / kThreads; ++u) {
-                const int i = static_cast<int>(threadIdx.x) + u * kThreads;
-                body(tile[i % kChannels][i / kChannels], interleaved + i / kChannels * p.channels + i % kChannels);
-            }
-            return;
-        }
-#pragma unroll 4
-        for (int i = static_cast<int>(threadIdx.x); i < all; i += kThreads) {
-            const int x = i / channels;
-            const int c = i - x * channels;
-            body(tile[c][x], interleaved + x * p.channels + c);
-        }
-    };
-    const auto go_along_pixels = [&](const auto& body) {
-        if (is_whole) {
-#pragma unroll
-            for (int u = 0; u < kChannels * kPixels / kThreads; ++u) {
-                const int i = static_cast<int>(threadIdx.x) + u * kThreads;
-                body(tile[i / kPixels][i % kPixels], planar + i / kPixels * plane + i % kPixels);
-            }
-            return;
-        }
-#pragma unroll 4
-        for (int i = static_cast<int>(threadIdx.x); i < channels * kPixels; i += kThreads) {
-            const int c = i / kPixels;
-            const int x = i % kPixels;
-            if (x < pixels) { body(tile[c][x], planar + c * plane + x); }
-        }
-    };
-    const auto load = [&](Raw& to, std::int64_t at) { to = static_cast<const Raw*>(p.from)[at]; };
-    const auto store = [&](const Raw& from, std::int64_t at) { static_cast<Raw*>(p.to)[at] = from; };
+    const std::int64_t interleaved_at = image * p.image + y * p.row + pixel * p.channels + channel;
+    const std::int64_t planar_at = (image * p.channels + channel) * plane + y * p.width + pixel;
+    using Interleaved = std::conditional_t<kToPlanes, const Raw, Raw>;
+    using Planar = std::conditional_t<kToPlanes, Raw, const Raw>;
+    Interleaved* interleaved = nullptr;
+    Planar* planar = nullptr;
     if constexpr (kToPlanes) {
-        go_along_channels(load);
-        __syncthreads();
-        go_along_pixels(store);
+        interleaved = static_cast<const Raw*>(p.from) + interleaved_at;
+        planar = static_cast<Raw*>(p.to) + planar_at;
     } else {
-        go_along_pixels(load);
-        __syncthreads();
-        go_along_channels(store);
+        planar = static_cast<const Raw*>(p.from) + planar_at;
+        interleaved = static_cast<Raw*>(p.to) + interleaved_at;
+    }
+    // What a whole tile of many channels has is known: no divisions.
+    const auto go = [&](auto known) {
+        constexpr int kKnown = decltype(known)::value;
+        const int own = kKnown != 0 ? kKnown : channels;
+        const int wide = kKnown != 0 ? kPixels : pixels;
+        const int pitch = kKnown != 0 ? kPixels + W : p.tile_pixels + W;
+        const auto along_channels = [&] {
+            const auto of = [&](int i, int& x, int& c) {
+                x = i / own;
+                c = i - x * own;
+            };
+            const int all = own * wide;
+            const bool words = W > 1 && begins_word(interleaved) && (own == p.channels || (own % W == 0 && p.channels % W == 0));
+            const int whole = words ? all / W : 0;
+            const auto place = [&](int i) -> Raw& {
+                int x = 0;
+                int c = 0;
+                of(i, x, c);
+                return tile[c * pitch + x];
+            };
+            const auto address = [&](int i) {
+                int x = 0;
+                int c = 0;
+                of(i, x, c);
+                return interleaved + x * p.channels + c;
+            };
+            const auto places = [&](int i, const auto& visit) {
+                int x = 0;
+                int c = 0;
+                of(i * W, x, c);
+#pragma unroll
+                for (int e = 0; e < W; ++e) {
+                    visit(tile[c * pitch + x], e);
+                    const bool next = ++c == own;
+                    c = next ? 0 : c;
+                    x += next ? 1 : 0;
+                }
+            };
+            const int left = whole * W;
+            if constexpr (kToPlanes) {
+                move_all<Whole>(
+                    whole, [&](int i) { return *reinterpret_cast<const Whole*>(address(i * W)); },
+                    [&](int i, const Whole& word) { places(i, [&](Raw& to, int e) { to = word.each[e]; }); });
+                move_all<Raw>(
+                    all - left, [&](int i) { return *address(left + i); }, [&](int i, Raw x) { place(left + i) = x; });
+            } else {
+                move_all<Whole>(
+                    whole,
+                    [&](int i) {
+                        Whole word;
+                        places(i, [&](const Raw& from, int e) { word.each[e] = from; });
+                        return word;
+                    },
+                    [&](int i, const Whole& word) { *reinterpret_cast<Whole*>(address(i * W)) = word; });
+                move_all<Raw>(
+                    all - left, [&](int i) { return place(left + i); }, [&](int i, Raw x) { *address(left + i) = x; });
+            }
+        };
+        const auto along_pixels = [&] {
+            const bool words = W > 1 && begins_word(planar) && plane % W == 0;
+            const int of_row = words ? wide / W : 0;                               // words
+            const auto move = [&](auto element, int first, int count, int size) {  // places from `first` on of each channel
+                using T = decltype(element);
+                const auto at = [&](int i, auto* base, std::int64_t step) {
+                    const int c = i / count;
+                    return base + c * step + first + (i - c * count) * size;
+                };
+                using Const = const T;
+                if constexpr (kToPlanes) {
+                    move_all<T>(
+                        own * count, [&](int i) { return *reinterpret_cast<Const*>(at(i, tile, pitch)); },
+                        [&](int i, const T& x) { *reinterpret_cast<T*>(at(i, planar, plane)) = x; });
+                } else {
+                    move_all<T>(
+                        own * count, [&](int i) { return *reinterpret_cast<Const*>(at(i, planar, plane)); },
+                        [&](int i, const T& x) { *reinterpret_cast<T*>(at(i, tile, pitch)) = x; });
+                }
+            };
+            if (of_row > 0) { move(Whole{}, 0, of_row, W); }
+            if (of_row * W < wide) { move(Raw{}, of_row * W, wide - of_row * W, 1); }
+        };
+        if constexpr (kToPlanes) {
+            along_channels();
+            __syncthreads();
+            along_pixels();
+        } else {
+            along_pixels();
+            __syncthreads();
+            along_channels();
+        }
+    };
+    if (channels == kChannels && pixels == kPixels && p.tile_pixels == kPixels) {
+        go(std::integral_constant<int, kChannels>{});
+    } else {
+        go(std::integral_constant<int, 0>{});
     }
 }
 

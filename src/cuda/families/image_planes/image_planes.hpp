@@ -12,8 +12,9 @@ const Rung& image_planes();
 namespace image_planes_rung {
 
 inline constexpr int kThreads = 256;
-inline constexpr int kChannels = 32;  // of a tile
-inline constexpr int kPixels = 128;   // of a row, of a tile
+inline constexpr int kChannels = 32;                             // of a tile, at most
+inline constexpr int kPixels = 128;                              // of a row, of a tile with so many; else more
+inline constexpr int kTileElements = kChannels * (kPixels + 4);  // of shared memory, with a word more for each channel
 
 /// Images of interleaved channels and their planes, one after the other: (images, channels, height, width). Steps are in elements.
 struct Passage {
@@ -22,6 +23,7 @@ struct Passage {
     std::int64_t width, height, images, channels;
     std::int64_t row, image;                  // of interleaved channels
     std::int64_t pixel_tiles, channel_tiles;  // of a row
+    int tile_pixels, tile_channels;
 };
 
 using Kernel = void (*)(Passage);

@@ -19,7 +19,8 @@ using tiles::kWarps;
 constexpr std::int64_t kMostTaps = 512;
 constexpr std::int64_t kMostStep = 8;  // from sample to sample, where what lies between them comes along
 constexpr int kLanes = 32;
-constexpr std::int64_t kShortPitch = 200;  // rows of fewer places go place by place
+constexpr std::int64_t kShortPitch = 200;                             // rows of fewer places go place by place
+constexpr std::int64_t kMostSamplesByPlaces = std::int64_t{1} << 27;  // elements of a row are counted in 32 bits
 
 struct Shape {
     Line line{};
@@ -57,7 +58,7 @@ Shape shape_of(const Problem& p, const Rows& rows, const cuda_abi::Device& devic
     Shape s;
     Line& g = s.line;
     g.pitch = pitch_of(p, rows);
-    g.by_places = rows.near.length > 1 && g.pitch < kShortPitch ? 1 : 0;
+    g.by_places = rows.near.length > 1 && g.pitch < kShortPitch && p.x.n <= kMostSamplesByPlaces ? 1 : 0;
     const std::int64_t places = (rows.near.length - 1) * g.pitch + p.x.outputs;
     g.tiles = divide_up(places, tile);
     s.filled = static_cast<double>(rows.near.length * p.x.outputs) / static_cast<double>(g.tiles * tile);
@@ -76,7 +77,8 @@ Shape shape_of(const Problem& p, const Rows& rows, const cuda_abi::Device& devic
     g.sums_at = widens ? 2 * g.buffer_bytes : 0;
     g.warp_bytes = static_cast<int>(2 * g.buffer_bytes + (widens ? up_16(std::max(g.in_elements * sum_bytes, stage)) : 0));
     g.taps_at = kWarps * g.warp_bytes;
-    s.shared_bytes = g.taps_at + up_16((p.x.k + 16) * type_of(p, device).tap_bytes);
+    g.sources_at = static_cast<int>(g.taps_at + up_16((p.x.k + 16) * type_of(p, device).tap_bytes));
+    s.shared_bytes = g.sources_at + (g.by_places != 0 ? up_16(g.pitch * static_cast<std::int64_t>(sizeof(int))) : 0);
     return s;
 }
 

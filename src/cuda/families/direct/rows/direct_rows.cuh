@@ -90,6 +90,50 @@ __device__ __forceinline__ void for_each_place(const Place& tile, std::int64_t r
     }
 }
 
+/// A lane's places of a tile, neighbouring lanes having neighbouring ones: what a row costs by itself is too much for short ones.
+struct OwnPlaces {
+    int at;         // places after its row's beginning
+    int rows_left;  // that exist from its row on
+    int pitch, step_rows, step_places;
+    std::int64_t row, from_row, step;  // its row's, from row to row, and of 32 places: bytes of memory
+
+    /// `rows_step`: bytes from row to row.
+    __device__ __forceinline__ OwnPlaces(const Place& tile, std::int64_t rows, int row_pitch, std::int64_t rows_step, int lane)
+        : pitch(row_pitch), step_rows(32 / row_pitch), from_row(rows_step) {
+        Place own = tile;
+        own.advance(pitch, lane / pitch, lane % pitch);
+        at = static_cast<int>(own.at);
+        rows_left = static_cast<int>(rows - own.row);
+        row = own.row * from_row;
+        step_places = 32 - step_rows * pitch;
+        step = step_rows * from_row;
+    }
+    __device__ __forceinline__ void advance() {
+        at += step_places;
+        const bool next = at >= pitch;
+        at -= next ? pitch : 0;
+        rows_left -= step_rows + (next ? 1 : 0);
+        row += next ? step + from_row : step;
+    }
+};
+
+/// Where the sample that a place of a short row reads lies, or that it reads none.
+inline constexpr int kReadsNone = INT32_MIN;
+
+/// Of each place of a row, by all threads of the block, which wait for it: elements from the row's sample in_first.
+__device__ __forceinline__ void make_sources(const Arguments& a, const Line& g, std::int64_t first, int* sources, int threads) {
+    const std::int64_t length = a.in_last - a.in_first;
+    for (int at = static_cast<int>(threadIdx.x); at < static_cast<int>(g.pitch); at += threads) {
+        std::int64_t position = first + at;
+        if (position < 0 || position >= length) {
+            position = near_boundary_index(a.boundary, a.in_first + position, a.n) - a.in_first;
+        }
+        // Where the sample is not there nobody asked for an output that needs it.
+        const bool is_there = position >= 0 && position < length && at < a.count + a.k - 1;
+        sources[at] = is_there ? static_cast<int>(position * a.in_sample) : kReadsNone;
+    }
+}
+
 /// An element to shared memory, or a zero, which reads nothing.
 template <int kBytes>
 __device__ __forceinline__ void copy_or_zero(char* to, const char* from, bool copies) {
@@ -107,30 +151,29 @@ __device__ __forceinline__ void copy_or_zero(char* to, const char* from, bool co
     *reinterpret_cast<Raw*>(to) = x;
 }
 
-/// Samples of a tile to `buffer` as they lie; sample u of it at element index_of(u). `samples`: the address of the rows' sample
-/// in_first; `first`: of a row's place 0, from there.
+/// Samples of a tile of short rows to `buffer`, a lane's places one after the other; as load_tile().
 template <int kBytes, int kPart, class Index>
-__device__ __forceinline__ void load_tile(const Arguments& a, const Rows& rows, const Line& g, const Place& place,
-                                          const char* samples, char* buffer, std::int64_t first, int size, int lane,
-                                          const Index& index_of) {
-    const std::int64_t length = a.in_last - a.in_first;
-    if (g.by_places != 0) {
+__device__ __forceinline__ void load_places(const Arguments& a, const Rows& rows, const Line& g, const Place& place,
+                                            const char* samples, char* buffer, std::int64_t first, const int* sources, int size,
+                                            int lane, const Index& index_of) {
+    using Raw = typename RawOf<kBytes>::Type;
+    Raw constant{};
+    if (a.boundary == kConstant) { memcpy(&constant, rows.constant, kBytes); }
+    const int step = (index_of(1) - index_of(0)) * kBytes;
+    char* const first_place = buffer + index_of(0) * kBytes;
+    if constexpr (kPart >= 4) {
         const auto slots = static_cast<int>(a.count + a.k) - 1;
         const auto begin = static_cast<int>(min(max(-first, std::int64_t{0}), std::int64_t{slots}));
-        const auto end = static_cast<int>(min(max(length - first, std::int64_t{begin}), std::int64_t{slots}));
-        using Raw = typename RawOf<kBytes>::Type;
-        Raw constant;
-        memcpy(&constant, rows.constant, kBytes);
-        const std::int64_t step = a.in_sample * kBytes;
-        const PlaceSteps steps{step, rows.near.in * kBytes, (index_of(1) - index_of(0)) * kBytes};
-        for_each_place(place, rows.near.length, static_cast<int>(g.pitch), size, lane, samples + first * step,
-                       buffer + index_of(0) * kBytes, steps, [&](bool is_there, int at, const char* from, char* to) {
+        const auto end = static_cast<int>(min(max(a.in_last - a.in_first - first, std::int64_t{begin}), std::int64_t{slots}));
+        const std::int64_t in_step = a.in_sample * kBytes;
+        const PlaceSteps steps{in_step, rows.near.in * kBytes, step};
+        for_each_place(place, rows.near.length, static_cast<int>(g.pitch), size, lane, samples + first * in_step, first_place,
+                       steps, [&](bool is_there, int at, const char* from, char* to) {
                            bool copies = is_there && at >= begin && at < end;
-                           if (!copies && a.boundary > kConstant && is_there && at < slots) {
-                               const std::int64_t position = near_boundary_index(a.boundary, a.in_first + first + at, a.n);
-                               // Where the sample is not there nobody asked for an output that needs it.
-                               copies = position >= a.in_first && position < a.in_last;
-                               from += (position - a.in_first - first - at) * step;
+                           if (!copies && a.boundary > kConstant && is_there) {
+                               const int source = sources[at];
+                               copies = source != kReadsNone;
+                               from += (source - (first + at) * a.in_sample) * kBytes;
                            }
                            if (!copies && a.boundary == kConstant) {
                                *reinterpret_cast<Raw*>(to) = constant;
@@ -139,31 +182,60 @@ __device__ __forceinline__ void load_tile(const Arguments& a, const Rows& rows, 
 #pragma unroll
                            for (int part = 0; part < kBytes; part += kPart) { copy_or_zero<kPart>(to + part, from + part, copies); }
                        });
+    } else {
+        constexpr int kAtOnce = 8;  // loads of a lane that are under way together
+        OwnPlaces own(place, rows.near.length, static_cast<int>(g.pitch), rows.near.in * kBytes, lane);
+#pragma unroll 1
+        for (int u = lane; u < size; u += 32 * kAtOnce) {
+            Raw x[kAtOnce];
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i) {
+                const int source = sources[own.at];
+                const bool copies = own.rows_left > 0 && source != kReadsNone && u + 32 * i < size;
+                x[i] = constant;
+                if (copies) { x[i] = *reinterpret_cast<const Raw*>(samples + own.row + source * kBytes); }
+                own.advance();
+            }
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i) {
+                if (u + 32 * i < size) { *reinterpret_cast<Raw*>(first_place + (u + 32 * i) * step) = x[i]; }
+            }
+        }
+    }
+}
+
+/// Samples of a tile to `buffer` as they lie; sample u of it at element index_of(u). `samples`: the address of the rows' sample
+/// in_first; `first`: of a row's place 0, from there; `sources`: of places of short rows.
+template <int kBytes, int kPart, class Index>
+__device__ __forceinline__ void load_tile(const Arguments& a, const Rows& rows, const Line& g, const Place& place,
+                                          const char* samples, char* buffer, std::int64_t first, const int* sources, int size,
+                                          int lane, const Index& index_of) {
+    const std::int64_t length = a.in_last - a.in_first;
+    if (g.by_places != 0) {
+        load_places<kBytes, kPart>(a, rows, g, place, samples, buffer, first, sources, size, lane, index_of);
         return;
     }
-    for_each_row(place, rows.near.length, g.pitch, a.count + a.k - 1, size,
-                 [&](std::int64_t row, std::int64_t at, int begin, int count) {
-                     const std::int64_t position = first + at;
-                     const int there = static_cast<int>(min(max(-position, std::int64_t{0}), std::int64_t{count}));
-                     const int end = static_cast<int>(min(max(length - position, std::int64_t{there}), std::int64_t{count}));
-                     const char* const from = samples + row * rows.near.in * kBytes;
-                     if (there < end) {
-                         const int lowest = a.in_sample < 0 ? end - 1 : there;
-                         copy_run<kBytes>(
-                             buffer + index_of(begin + lowest) * kBytes, from + (position + lowest) * a.in_sample * kBytes,
-                             (end - there - 1) * g.step + 1, lane, [](char* to, const char* vector) { copy_16_async(to, vector); },
-                             [](char* to, const char* one) {
+    for_each_row(
+        place, rows.near.length, g.pitch, a.count + a.k - 1, size, [&](std::int64_t row, std::int64_t at, int begin, int count) {
+            const std::int64_t position = first + at;
+            const int there = static_cast<int>(min(max(-position, std::int64_t{0}), std::int64_t{count}));
+            const int end = static_cast<int>(min(max(length - position, std::int64_t{there}), std::int64_t{count}));
+            const char* const from = samples + row * rows.near.in * kBytes;
+            if (there < end) {
+                const int lowest = a.in_sample < 0 ? end - 1 : there;
+                copy_run<kBytes>(
+                    buffer + index_of(begin + lowest) * kBytes, from + (position + lowest) * a.in_sample * kBytes,
+                    (end - there - 1) * g.step + 1, lane, [](char* to, const char* vector) { copy_16_async(to, vector); },
+                    [](char* to, const char* one) {
 #pragma unroll
-                                 for (int part = 0; part < kBytes; part += kPart) {
-                                     copy_element_async<kPart>(to + part, one + part);
-                                 }
-                             });
-                     }
-                     if (there > 0 || end < count) {
-                         fill_outside<kBytes, kPart>(a, rows, from, position, there, end, count, Team{lane, 32},
-                                                     [&](int i) { return buffer + index_of(begin + i) * kBytes; });
-                     }
-                 });
+                        for (int part = 0; part < kBytes; part += kPart) { copy_element_async<kPart>(to + part, one + part); }
+                    });
+            }
+            if (there > 0 || end < count) {
+                fill_outside<kBytes, kPart, true>(a, rows, from, position, there, end, count, {1, 0, false}, Team{lane, 32},
+                                                  [&](int, int i) { return buffer + index_of(begin + i) * kBytes; });
+            }
+        });
 }
 
 /// Outputs of a tile from `stage` to their rows; `outputs`: the address of the rows' output 0.
@@ -227,6 +299,9 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
     const int size = kTile + k - 1;  // places that a tile's windows read
     char* const memory = reinterpret_cast<char*>(shared) + warp * g.warp_bytes;
     H* const taps = reinterpret_cast<H*>(reinterpret_cast<char*>(shared) + g.taps_at);
+    int* const sources = reinterpret_cast<int*>(reinterpret_cast<char*>(shared) + g.sources_at);
+    const std::int64_t first = a.first - a.origin - a.in_first;
+    if (g.by_places != 0) { make_sources(a, g, first, sources, 32 * kWarps); }
     const bool may_be_absent = bring_taps(a, taps, 32 * kWarps);
     const std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp;
     if (number >= rows.tiles) { return; }
@@ -236,7 +311,6 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
     const int tiles = static_cast<int>(min(g.tiles - first_tile, static_cast<std::int64_t>(g.tiles_of_warp)));
     const char* const samples = static_cast<const char*>(a.in) + tile.in * rows.input_bytes;
     char* const outputs = static_cast<char*>(a.out) + tile.out * rows.output_bytes;
-    const std::int64_t first = a.first - a.origin - a.in_first;
     Place place{divide(first_tile * kTile, g.pitch), 0};
     place.at = first_tile * kTile - place.row * g.pitch;
     const std::int64_t tile_rows = divide(kTile, g.pitch);
@@ -256,7 +330,7 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
                 constexpr int kPart = kComplex ? kBytes / 2 : kBytes;
                 const std::int64_t lowest = first + next.at + (backwards ? size - 1 : 0);
                 next_front = past_16(samples + (next.row * rows.near.in + lowest * a.in_sample) * kBytes) / kBytes;
-                load_tile<kBytes, kPart>(a, rows, g, next, samples, buffer, first, size, lane,
+                load_tile<kBytes, kPart>(a, rows, g, next, samples, buffer, first, sources, size, lane,
                                          [&](int u) { return index_in(next_front, u); });
             };
             if constexpr (kComplex) {

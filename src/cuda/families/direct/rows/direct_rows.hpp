@@ -23,6 +23,7 @@ struct Line {
     int buffer_bytes;    // there are two of them
     int sums_at;         // bytes before the samples as sums; 0: they are sums as they come
     int warp_bytes, taps_at;
+    int sources_at;  // of short rows: what each place of a row reads
 };
 
 using Kernel = void (*)(Arguments a, Rows rows, Line g);

@@ -74,12 +74,9 @@ __device__ __forceinline__ void load_raw(const Arguments& a, const Rows& rows, c
         copy_in<kBytes>(runs_of<kBytes>(g.in, place, memory, shared, a.in_sample, rows.near.in, lines, begin, end), team);
     }
     if (begin == 0 && end == size) { return; }
-#pragma unroll 1
-    for (int l = 0; l < lines; ++l) {
-        const char* const row = memory + (l * rows.near.in - first * a.in_sample) * kBytes;
-        fill_outside<kBytes, kPart>(a, rows, row, first, begin, end, size, team,
-                                    [&](int i) { return shared + place.of(l, i) * kBytes; });
-    }
+    fill_outside<kBytes, kPart, false>(a, rows, memory - first * a.in_sample * kBytes, first, begin, end, size,
+                                       {lines, rows.near.in * kBytes, g.in == Lie::across}, team,
+                                       [&](int l, int i) { return shared + place.of(l, i) * kBytes; });
 }
 
 /// A lane's sums as outputs in shared memory or, where those lie apart, in memory.

@@ -1,40 +1,59 @@
 // A lane's outputs from a line of samples in shared memory.
 #pragma once
 
+#include <type_traits>
+
 #include "cuda/primitives/lines/lines.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 
 namespace tapline::cuda {
 
-/// Samples [0, begin) and [end, size) of a line, none of which lies in the piece, by the boundary rule, to place(i) each. `row`:
-/// the line's sample in_first; `first`: of sample 0, from there. kPart: bytes of the parts of an element, whose addresses are
-/// multiples of them. Asynchronously, as the others: the caller waits.
-template <int kBytes, int kPart, class Place>
+/// Lines whose samples outside the piece are filled together: they have the same ones, `step` bytes from line to line in memory.
+/// `across`: lines of one sample are neighbours there.
+struct FilledLines {
+    int count;
+    std::int64_t step;
+    bool across;
+};
+
+/// Samples [0, begin) and [end, size) of lines, none of which lies in the piece, by the boundary rule, to place(line, i) each.
+/// `row`: line 0's sample in_first; `first`: of sample 0, from there. kPart: bytes of the parts of an element, whose addresses are
+/// multiples of them; kOneLine: there is one. Asynchronously, as the others: the caller waits.
+template <int kBytes, int kPart, bool kOneLine, class Place>
 __device__ __forceinline__ void fill_outside(const Arguments& a, const Rows& rows, const char* row, std::int64_t first, int begin,
-                                             int end, int size, const Team& team, const Place& place) {
+                                             int end, int size, const FilledLines& lines, const Team& team, const Place& place) {
     using Raw = typename RawOf<kBytes>::Type;
     constexpr int kAtOnce = 4;  // loads of a thread that are under way together, of elements that are not copied asynchronously
     constexpr bool kAsync = kPart >= 4;
     Raw constant{};
     if (a.boundary == kConstant) { memcpy(&constant, rows.constant, kBytes); }
     const int outside = begin + size - end;
+    if (outside == 0) { return; }
+    const int most_outer = lines.across ? outside : lines.count;
+    using Walk = std::conditional_t<kOneLine, LineWalk, PairWalk>;
+    Walk at(team, lines.across ? lines.count : outside);
 #pragma unroll 1
-    for (int u = team.thread; u < outside; u += kAtOnce * team.threads) {
+    while (at.is_there(most_outer)) {
         Raw x[kAtOnce];
+        Raw* to[kAtOnce];
 #pragma unroll
         for (int k = 0; k < kAtOnce; ++k) {
-            const int v = u + k * team.threads;
+            const int line = lines.across ? at.inner : at.outer;
+            const int v = lines.across ? at.outer : at.inner;
             const int i = v < begin ? v : v - begin + end;
+            to[k] = at.is_there(most_outer) ? reinterpret_cast<Raw*>(place(line, i)) : nullptr;
+            at.advance();
             x[k] = constant;
-            if (v >= outside || a.boundary <= kConstant) { continue; }
+            if (to[k] == nullptr || a.boundary <= kConstant) { continue; }
             const std::int64_t position = near_boundary_index(a.boundary, a.in_first + first + i, a.n);
             // Where the sample is not there nobody asked for an output that needs it.
             if (position < a.in_first || position >= a.in_last) { continue; }
-            const char* const from = row + (position - a.in_first) * a.in_sample * kBytes;
+            const char* const from = row + line * lines.step + (position - a.in_first) * a.in_sample * kBytes;
             if constexpr (kAsync) {
-                char* const to = reinterpret_cast<char*>(place(i));
 #pragma unroll
-                for (int part = 0; part < kBytes; part += kPart) { copy_element_async<kPart>(to + part, from + part); }
+                for (int part = 0; part < kBytes; part += kPart) {
+                    copy_element_async<kPart>(reinterpret_cast<char*>(to[k]) + part, from + part);
+                }
             } else {
                 x[k] = *reinterpret_cast<const Raw*>(from);
             }
@@ -42,8 +61,7 @@ __device__ __forceinline__ void fill_outside(const Arguments& a, const Rows& row
         if (kAsync && a.boundary > kConstant) { continue; }
 #pragma unroll
         for (int k = 0; k < kAtOnce; ++k) {
-            const int v = u + k * team.threads;
-            if (v < outside) { *reinterpret_cast<Raw*>(place(v < begin ? v : v - begin + end)) = x[k]; }
+            if (to[k] != nullptr) { *to[k] = x[k]; }
         }
     }
 }
