@@ -61,8 +61,8 @@ def functions_of(body):
     for node in body:
         if isinstance(node, ast.FunctionDef):
             found[node.name] = node
-        elif isinstance(node, ast.Assign) and getattr(node.value, "id", "") in found:
-            found[node.targets[0].id] = found[node.value.id]
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in found:
+            found.update((to.id, found[node.value.id]) for to in node.targets if isinstance(to, ast.Name))
     return found
 
 
