@@ -20,7 +20,7 @@ declare -A groups=(
     [sanitize]="$build clang libclang-rt-dev"
     [docs]="doxygen"
     [deb]="$build dpkg-dev lintian"
-    [wheels]="debian-archive-keyring fonts-dejavu-core" # of the older system that they are linked against (scripts/old_system.sh)
+    [wheels]="debian-archive-keyring fonts-dejavu-core" # of the older system that they are linked against (scripts/old_system.sh), and what plots are written in
     [aarch64]="$build g++-aarch64-linux-gnu qemu-user $(printf '%s:arm64 ' $build_libraries)"
     [site]="doxygen chromium" # the rest comes from PyPI into build/site/env (scripts/site/site.sh)
 )

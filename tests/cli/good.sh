@@ -69,8 +69,7 @@ for configuration in none/fonts.conf none/at_all; do
     ! grep -i font stderr || fail "fonts beside the program are not taken with $configuration"
     [ "$(wc -c <p.png)" -gt "$wordless" ] || fail "a picture with words is no larger than one without"
 done
-rm -r none
-rm -r beside
+rm -r none beside
 head -c 4 p.png | grep -q PNG || fail "p.png is no PNG"
 grep -q "<svg" p.svg || fail "p.svg is no SVG"
 only x.txt y.txt z.txt p.png p.svg

@@ -64,13 +64,8 @@ void ImageLines<T>::copy(T* to, const void* in, const Plane& plane, std::int64_t
             return convert(static_cast<const std::uint8_t*>(in), kernels_.widen_u8);
         case Dtype::u16:
             return convert(static_cast<const std::uint16_t*>(in), kernels_.widen_u16);
-        case Dtype::f16:
-        case Dtype::bf16:
-            return convert(static_cast<const std::uint16_t*>(in), [&](T* line, const std::uint16_t* from, std::int64_t n) {
-                moves_.gather(reinterpret_cast<std::byte*>(line), 0, reinterpret_cast<const std::byte*>(from), {0, 1}, 1, n);
-            });
         default:
-            if (is_integer(problem_.dtype)) {
+            if (core::is_half(problem_.dtype) || is_integer(problem_.dtype)) {
                 const std::byte* const from =
                     static_cast<const std::byte*>(in) + (row + first) * static_cast<std::int64_t>(size_of(problem_.dtype));
                 return moves_.gather(reinterpret_cast<std::byte*>(to), 0, from, {0, 1}, 1, count);
