@@ -208,10 +208,8 @@ class _InPlace(torch.autograd.Function):
 
         x, taps, *halos = ctx.saved_tensors
         places, origin = ctx.places, ctx.origin
-        if torch.is_grad_enabled():  # to be differentiated again: by the way whose every step can be
-            wanted = [t for t, needed in zip((x, taps), ctx.needs_input_grad, strict=False) if needed]
-            found = iter(torch.autograd.grad(_by_window(x, taps, places, origin, ctx.along), wanted, grad, create_graph=True))
-            return *(next(found) if needed else None for needed in ctx.needs_input_grad[:2]), None, None, None
+        if torch.is_grad_enabled():
+            return *_again(grad, x, taps, taps, ctx), None, None, None
         if _is_long(taps):
             return *_backward_long(grad, x, taps, halos, ctx), None, None, None
         own, k = x.shape[-1], taps.shape[-1]
@@ -236,6 +234,81 @@ class _InPlace(torch.autograd.Function):
         for m, t in terms:
             of_x[..., places.of_sender(m)] += t
         return of_x, of_all_taps, None, None, None
+
+
+class _OfNeighbours(torch.autograd.Function):
+    """`_InPlace` where ends are few samples: all processes get the ends of all by one call, and on the way back those of gradients
+    with what each has for the taps. A step of 4 taps keeps a processor half as long as with messages between neighbours, their own
+    stream and a sum over the group; it must be less than the GPU's time, or GPUs wait."""
+
+    @staticmethod
+    def forward(ctx, x, taps, places, origin, along):
+        ctx.places, ctx.origin, ctx.along = places, origin, along
+        own, behind = x.shape[-1], taps.shape[-1] - 1 - origin
+        ends = torch.cat((x[..., :behind], x[..., own - origin :]), -1)
+        everybody = ends.new_empty(places.size * ends.numel())
+        work = dist.all_gather_into_tensor(everybody, ends.flatten(), group=places.group, async_op=True)
+        y = along(x, taps, origin, own)
+        _wait([work], places.timeout)
+        everybody = everybody.view(places.size, *ends.shape)
+        ctx.save_for_backward(x, taps, everybody)
+        for side, halo, place in _halos_of(everybody, places, origin, behind):
+            near = (halo, x[..., : origin + behind]) if side == 0 else (x[..., own - behind - origin :], halo)
+            y[..., place] = along(torch.cat(near, -1), taps, 0, halo.shape[-1])
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        gradients = importlib.import_module("tapline.torch")._gradients_along
+
+        x, taps, ends = ctx.saved_tensors
+        places, origin, own, k = ctx.places, ctx.origin, x.shape[-1], taps.shape[-1]
+        if torch.is_grad_enabled():
+            shared = _Shared.apply(taps, places.group, places.timeout)
+            return *_again(grad, x, taps, shared, ctx), None, None, None
+        behind, rows = k - 1 - origin, x.shape[:-1]
+        of_x, of_taps = gradients(grad, x, taps, origin)
+        of_halos = [x.new_empty((*rows, origin)), x.new_empty((*rows, behind))]  # where there is none nobody reads it
+        for side, halo, place in _halos_of(ends, places, origin, behind):
+            of_halos[side], one = gradients(grad[..., place].contiguous(), halo, taps, side * (k - 1))
+            of_taps += one
+        sent = torch.cat([t.flatten() for t in (*of_halos, of_taps)])
+        everybody = sent.new_empty(places.size * len(sent))
+        _collective(dist.all_gather_into_tensor, everybody, sent, group=places.group, timeout=places.timeout)
+        counts = [of_halos[0].numel(), of_halos[1].numel(), of_taps.numel()]
+        before, after, of_all_taps = everybody.view(places.size, -1).split(counts, 1)
+        if origin > 0 and places.rank + 1 < places.size:
+            of_x[..., own - origin :] += before[places.rank + 1].view(*rows, origin)
+        if behind > 0 and places.rank > 0:
+            of_x[..., :behind] += after[places.rank - 1].view(*rows, behind)
+        return of_x, of_all_taps.sum(0).view_as(taps), None, None, None
+
+
+def _halos_of(everybody, places, origin, behind):
+    """(side, halo, outputs that read it) of each end that has one; `everybody`: first `behind` and last `origin` samples of all."""
+    halos = []
+    if origin > 0 and places.rank > 0:
+        halos.append((0, everybody[places.rank - 1, ..., behind:], slice(origin)))
+    if behind > 0 and places.rank + 1 < places.size:
+        halos.append((1, everybody[places.rank + 1, ..., :behind], slice(-behind, None)))
+    return halos
+
+
+_FEW_BYTES = 1 << 20  # of all ends together, in every process
+
+
+def _are_few(signals, taps, lengths):
+    k, rows = taps.shape[-1], signals.shape[:-1].numel()
+    both_ways = 2 * rows * (k - 1) + taps.numel()
+    return 1 < k <= 64 and 2 * (k - 1) <= min(lengths) and len(lengths) * both_ways * signals.element_size() <= _FEW_BYTES
+
+
+def _again(grad, x, taps, shared, ctx):
+    """Gradients that are differentiated themselves: by the way whose every step can be."""
+    wanted = [t for t, needed in zip((x, taps), ctx.needs_input_grad, strict=False) if needed]
+    y = _by_window(x, shared, ctx.places, ctx.origin, ctx.along)
+    found = iter(torch.autograd.grad(y, wanted, grad, create_graph=True))
+    return [next(found) if needed else None for needed in ctx.needs_input_grad[:2]]
 
 
 # Filters of so many taps take longer than starting what happens at the ends, and transforms instead of sums.
@@ -474,9 +547,11 @@ def conv1d(x, taps, origin, group, lengths, method, timeout, check, correlated):
         )
     k = taps.shape[-1]
     places = _places(dist.get_rank(group), len(lengths), group, tuple(lengths), k, origin, timeout)
-    taps = _Shared.apply(taps, group, timeout)
     per_channel = taps.ndim == 2
     signals = (x if x.ndim == 3 else x[None]) if per_channel else x.flatten(0, -2)[:, None]
+    if method != "all_to_all" and len(lengths) > 1 and _are_few(signals, taps, lengths):  # in all processes, as lengths are
+        return _OfNeighbours.apply(signals, taps if per_channel else taps[None], places, origin, correlated).reshape(x.shape)
+    taps = _Shared.apply(taps, group, timeout)
     filters = taps if per_channel else taps[None]
     if method == "all_to_all" or (method == "auto" and _is_far(places, k)):
         y = _by_rows(signals, filters, places, origin, correlated)

@@ -39,6 +39,7 @@ def work(rank, port, failures):
         other_taps,
         said_lengths,
         halos_and_gradients,
+        messages_between_neighbours,
         ends_on_their_own,
         all_to_all,
         second_gradients,
@@ -86,8 +87,19 @@ def halos_and_gradients(rank):
                 compare(rank, x, taps, lengths, padding, method=method, lengths=lengths if method == "halo" else None)
 
 
+def messages_between_neighbours(rank):
+    """As where ends are many samples."""
+    few, _torch_group._FEW_BYTES = _torch_group._FEW_BYTES, 0
+    try:
+        halos_and_gradients(rank)
+        second_gradients(rank)
+    finally:
+        _torch_group._FEW_BYTES = few
+
+
 def ends_on_their_own(rank):
     """As GPUs do it under long filters."""
+    few, _torch_group._FEW_BYTES = _torch_group._FEW_BYTES, 0
     _torch_group._LONG["cpu"] = 2
     try:
         for lengths, k in (((20, 20, 20, 20), 9), ((16, 17, 30, 16), 9), ((4, 4, 4, 4), 3)):
@@ -96,6 +108,7 @@ def ends_on_their_own(rank):
                 compare(rank, x, taps, lengths, padding)
     finally:
         del _torch_group._LONG["cpu"]
+        _torch_group._FEW_BYTES = few
 
 
 def all_to_all(rank):
