@@ -19,7 +19,9 @@ import json
 import os
 import pathlib
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -102,7 +104,8 @@ class Cpu:
 
 class Gpu:
     name = "gpu"
-    alone = True  # a peer beside the copy, then the next: what all keep at once does not fit
+    # A peer beside the copy, then the next, and a process for each case: what all keep, some to the end, does not fit at once.
+    alone = True
     peers = peers_arrays.ON_GPU
 
     def __init__(self) -> None:
@@ -252,6 +255,14 @@ def write(output: pathlib.Path, result: dict[str, Any]) -> None:
     output.write_text(json.dumps(result, indent=1) + "\n")
 
 
+def in_a_process(case: Case, options: argparse.Namespace) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder) / "case.json"
+        arguments = ["--case", case.name, "--case-seconds", str(options.case_seconds), "--output", str(output)]
+        subprocess.run([sys.executable, __file__, "measure", *arguments], check=True, stdout=subprocess.DEVNULL)
+        return json.loads(output.read_text())["cases"][0]
+
+
 def run(options: argparse.Namespace) -> None:
     home = home_of(options.cpu, options.busy)
     output = options.output or page.RESULTS / f"peers_{home.name}.json"
@@ -259,8 +270,8 @@ def run(options: argparse.Namespace) -> None:
     facts = home.machine() | {"threads": len(os.sched_getaffinity(0)), "busy": options.busy, "packages": packages}
     result: dict[str, Any] = {"schema": "tapline-bench-peers-1", "machine": facts, "cases": []}
     for case in cases(home.name):
-        if options.only in case.name:
-            row = measure(home, case, options)
+        if options.only in case.name and options.case in ("", case.name):
+            row = in_a_process(case, options) if home.alone and not options.case else measure(home, case, options)
             copy = row["seconds"]["copy"]
             print(
                 case.name,
@@ -270,7 +281,7 @@ def run(options: argparse.Namespace) -> None:
             )
             result["cases"].append(row)
             write(output, result)  # what was measured stays if the rest is cut off
-    if home.name == "cpu" and options.only in "rates":
+    if home.name == "cpu" and options.only in "rates" and not options.case:
         result["rates"] = rates(home, options)
         print("rates", result["rates"], flush=True)
     write(output, result)
@@ -285,6 +296,7 @@ def main() -> None:
         "--busy", action="store_true", help="other programs run on this machine: processor time of all threads, the fastest round"
     )
     parser.add_argument("--only", default="", help="cases whose name holds this text, as f32,16777216,9; rates")
+    parser.add_argument("--case", default="", help="the case of this name alone, in this process")
     parser.add_argument("--case-seconds", type=float, default=5.0, help="for each case [5]")
     parser.add_argument("--output", type=pathlib.Path, help="JSON [bench/results/peers_cpu.json or peers_gpu.json]")
     options = parser.parse_args()
