@@ -19,6 +19,9 @@ using core::Support;
 // The integers up to these are all numbers of their type.
 constexpr double kMostInFloat = 0x1p24, kMostInDouble = 0x1p53;
 
+// Of an output that becomes an integer, and of a byte of it on its way to memory.
+constexpr double kCastSeconds = 0.25e-9, kSecondsOfAByte = 0.05e-9;
+
 double largest_sample(Dtype dtype) {
     return core::with_integer_type(dtype, []<class T>(T) {
         return std::max(static_cast<double>(std::numeric_limits<T>::max()), -static_cast<double>(std::numeric_limits<T>::min()));
@@ -84,7 +87,10 @@ public:
         return inner(problem).supports(in_floats(problem, request.facts), as_real(request));
     }
     [[nodiscard]] double estimate_seconds(const Resolved& problem, const Request& request) const override {
-        return inner(problem).estimate_seconds(in_floats(problem, request.facts), as_real(request));
+        const double outputs = static_cast<double>(problem.outputs()) * static_cast<double>(problem.outer_length());
+        const double each = kCastSeconds + kSecondsOfAByte * static_cast<double>(size_of(problem.output_dtype));
+        return inner(problem).estimate_seconds(in_floats(problem, request.facts), as_real(request)) +
+               each * outputs / request.threads;
     }
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& problem, const void* taps,
                                                             const Request& request) const override {

@@ -442,7 +442,15 @@ HWY_INLINE void truncate_vectors(Out* to, const T* sums, const IntegerFinish<T>&
             HWY_ALIGN std::int32_t numbers[V * L];
             HWY_UNROLL(4)
             for (int i = 0; i < V; ++i) { hn::Store(without_fraction<T>(v[i]), d32, numbers + i * L); }
-            for (std::size_t l = 0; l < V * L; ++l) { to[l] = static_cast<Out>(numbers[l]); }
+            if constexpr (sizeof(Out) == 8 && HWY_LANES(T) > 1) {
+                const hn::ScalableTag<std::int64_t> d64;
+                const hn::Rebind<std::int32_t, decltype(d64)> part;
+                for (std::size_t l = 0; l < V * L; l += hn::MaxLanes(d64)) {
+                    hn::StoreU(hn::PromoteTo(d64, hn::Load(part, numbers + l)), d64, reinterpret_cast<std::int64_t*>(to + l));
+                }
+            } else {
+                for (std::size_t l = 0; l < V * L; ++l) { to[l] = static_cast<Out>(numbers[l]); }
+            }
             return;
         }
     } else if (hn::AllTrue(d, fits)) {
