@@ -8,6 +8,7 @@
 #include "cpu/algorithms.hpp"
 #include "cpu/element_types.hpp"
 #include "cpu/image/image_cost.hpp"
+#include "cpu/image/line_masks.hpp"
 #include "cpu/image/pixel_algorithm.hpp"
 #include "cpu/overlap_save/overlap_save_shape.hpp"
 
@@ -272,11 +273,17 @@ public:
     }
 };
 
+// Of lines checked transforms keep strict accuracy. Parts, whose bits are the whole's, would need the whole's blocks.
+bool is_strict(const Resolved& /*images*/, const Request& request) {
+    return request.accuracy == Accuracy::strict && !request.rows_alone;
+}
+
 }  // namespace
 
 const core::Algorithm& image_fft_algorithm() {
     static const FftAlgorithm kInner;
-    static const PixelAlgorithm kAlgorithm(kInner);
+    static const PixelAlgorithm kImages(kInner);
+    static const LineMaskAlgorithm kAlgorithm(kImages, overlap_save_algorithm(), is_strict);
     return kAlgorithm;
 }
 

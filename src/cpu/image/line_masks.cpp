@@ -1,0 +1,110 @@
+#include "cpu/image/line_masks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "core/plan/repeated.hpp"
+#include "core/problem/arrange.hpp"
+#include "core/problem/window.hpp"
+
+namespace tapline::cpu {
+namespace {
+
+using core::Axis;
+using core::Batch;
+using core::Request;
+using core::Resolved;
+
+// Rows or columns of images: executed for all of them at once.
+class Signals final : public core::Executable {
+public:
+    Signals(const Resolved& signals, std::unique_ptr<const core::Executable> each, bool of_cut_axis)
+        : problem_(signals), each_(std::move(each)), of_cut_axis_(of_cut_axis) {}
+
+    [[nodiscard]] std::size_t workspace_bytes() const override { return each_->workspace_bytes(); }
+    [[nodiscard]] std::int64_t granularity() const override { return of_cut_axis_ ? each_->granularity() : 1; }
+    [[nodiscard]] std::int64_t inner_granularity() const override { return of_cut_axis_ ? 1 : each_->granularity(); }
+    [[nodiscard]] std::string describe() const override { return "lines of images as signals: " + each_->describe(); }
+    void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace,
+                 void* stream) const override {
+        each_->execute(core::whole_output(problem_, output.data), core::whole_input(problem_, input.main.data), workspace, stream);
+    }
+
+private:
+    Resolved problem_;
+    std::unique_ptr<const core::Executable> each_;
+    bool of_cut_axis_;
+};
+
+std::unique_ptr<const core::Executable> prepare_all(const core::Algorithm& algorithm, const Resolved& signals, const void* taps,
+                                                    const Request& request) {
+    if (algorithm.takes_outer(signals, request)) { return algorithm.prepare(signals, taps, request); }
+    const Resolved one = core::without_outer(signals);
+    const std::size_t bytes = static_cast<std::size_t>(one.filters * one.x.k) * size_of(one.taps_dtype);
+    std::vector<std::unique_ptr<core::Executable>> sets;
+    for (std::int64_t set = 0; set < core::filter_sets(signals); ++set) {
+        sets.push_back(
+            algorithm.prepare(one, static_cast<const std::byte*>(taps) + static_cast<std::size_t>(set) * bytes, request));
+    }
+    return core::repeat(signals, std::move(sets));
+}
+
+}  // namespace
+
+std::optional<Resolved> as_signals(const Resolved& problem) {
+    const std::array axes{&problem.x, &problem.y, &problem.z};
+    const auto has_taps = [](const Axis* a) { return a->k != 1 || a->origin != 0 || a->outputs != a->n; };
+    if (std::count_if(axes.begin(), axes.end(), has_taps) > 1) { return std::nullopt; }
+    const auto found = std::find_if(axes.begin(), axes.end(), has_taps);
+    const Axis* const filtered = found == axes.end() ? &problem.x : *found;
+    if (problem.changes_rate() || problem.has_outer()) { return std::nullopt; }
+    Resolved signals = problem;
+    std::vector<Batch> batch;
+    for (const Axis* axis : axes) {
+        if (axis != filtered) {
+            batch.push_back({.length = axis->n, .in_stride = axis->in_stride, .out_stride = axis->out_stride});
+        }
+    }
+    batch.push_back(problem.batch);
+    batch.push_back(problem.channels);
+    signals.rank = 1;
+    signals.x = *filtered;
+    signals.y = signals.z = {};
+    signals.batch = signals.channels = {};
+    signals.filters = 1;
+    core::arrange(signals, batch);
+    return signals;
+}
+
+std::optional<Resolved> LineMaskAlgorithm::signals_of(const Resolved& problem, const Request& request) const {
+    std::optional<Resolved> signals = as_signals(problem);
+    const Resolved& whole = request.whole == nullptr ? problem : *request.whole;
+    return signals && goes_(whole, request) && signals_.supports(*signals, request).ok ? signals : std::nullopt;
+}
+
+bool LineMaskAlgorithm::keeps_local(const Resolved& problem, const Request& request) const {
+    const auto signals = signals_of(problem, request);
+    return signals ? signals_.keeps_local(*signals, request) : images_.keeps_local(problem, request);
+}
+
+core::Support LineMaskAlgorithm::supports(const Resolved& problem, const Request& request) const {
+    return signals_of(problem, request) ? core::Support::yes() : images_.supports(problem, request);
+}
+
+double LineMaskAlgorithm::estimate_seconds(const Resolved& problem, const Request& request) const {
+    const auto signals = signals_of(problem, request);
+    if (!signals) { return images_.estimate_seconds(problem, request); }
+    if (signals_.takes_outer(*signals, request)) { return signals_.estimate_seconds(*signals, request); }
+    return signals_.estimate_seconds(core::without_outer(*signals), request) * static_cast<double>(signals->outer_length());
+}
+
+std::unique_ptr<core::Executable> LineMaskAlgorithm::prepare(const Resolved& problem, const void* taps,
+                                                             const Request& request) const {
+    const auto signals = signals_of(problem, request);
+    if (!signals) { return images_.prepare(problem, taps, request); }
+    const bool of_cut_axis = problem.cut().k == signals->x.k && problem.cut().k > 1;
+    return std::make_unique<Signals>(*signals, prepare_all(signals_, *signals, taps, request), of_cut_axis);
+}
+
+}  // namespace tapline::cpu
