@@ -166,7 +166,8 @@ public:
         const std::int64_t wide = own_ ? 0 : kBlockElements / (window * frame_) / unit * unit;
         columns_ = std::min(problem_.batch.length, std::max(unit, wide));
         const std::int64_t wanted = std::max(divide_up(kBlockElements, columns_ * frame_), 2 * problem_.x.k);
-        outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, wanted);
+        // Few columns: whole vectors of outputs.
+        outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, own_ ? round_up(wanted, kColumnsLanes) : wanted);
         if (flows_) { choose_flow(); }
     }
 
@@ -292,7 +293,9 @@ private:
         }
         for (std::int64_t t = 0; t < k; ++t) {
             T* const line = table + t * block.period;
-            for (std::int64_t j = block.pitch; j < block.period; ++j) { line[j] = line[j - block.pitch]; }
+            for (std::int64_t j = block.pitch; j < block.period; j += block.pitch) {
+                for (std::int64_t i = 0; i < block.pitch; ++i) { line[j + i] = line[i]; }
+            }
         }
         block.taps = table;
     }
@@ -300,6 +303,7 @@ private:
     void run(const Block& block, std::int64_t first, std::int64_t count) const {
         const std::int64_t k = problem_.x.k;
         if (flows_) { return flow(block, first, count); }
+        if (own_ && sum_in_place(block, first, count)) { return; }
         gather(block, first - problem_.x.origin, count + k - 1);
         if (own_) {
             const std::int64_t rows = divide_up(count * block.pitch, block.period);
@@ -324,6 +328,25 @@ private:
             }
         }
         store(block, first, count);
+    }
+    // Rows side by side without gaps, whose samples are those of the sums and whose sums are the outputs, need no block. False:
+    // others.
+    [[nodiscard]] bool sum_in_place(const Block& block, std::int64_t first, std::int64_t count) const {
+        const Piece& main = block.input.main;
+        const std::int64_t begin = first - problem_.x.origin, pitch = block.pitch;
+        const bool flat =
+            !read_turned_ && !turns_ && pitch == block.columns && main.stride == pitch && block.output.stride == pitch;
+        const bool as_are = widen_ == nullptr && narrow_ == nullptr && lines_.trivial_epilogue && !block.past_caches;
+        const bool inside = begin >= main.first && begin + count + problem_.x.k - 1 <= main.last;
+        if (!flat || !as_are || !inside || count * pitch % block.period != 0) { return false; }
+        sum_own_({.out = static_cast<T*>(block.output.data) + block.column + (first - block.output.first) * pitch,
+                  .in = static_cast<const T*>(main.data) + block.column + (begin - main.first) * pitch,
+                  .taps = block.taps,
+                  .rows = count * pitch / block.period,
+                  .period = block.period,
+                  .step = pitch,
+                  .k = problem_.x.k});
+        return true;
     }
     // Some outputs after the other, each of which reads samples that have just been widened.
     void flow(const Block& block, std::int64_t first, std::int64_t count) const {
