@@ -79,8 +79,7 @@ std::optional<Resolved> as_signals(const Resolved& problem) {
 
 std::optional<Resolved> LineMaskAlgorithm::signals_of(const Resolved& problem, const Request& request) const {
     std::optional<Resolved> signals = as_signals(problem);
-    const Resolved& whole = request.whole == nullptr ? problem : *request.whole;
-    return signals && goes_(whole, request) && signals_.supports(*signals, request).ok ? signals : std::nullopt;
+    return signals && goes_(problem, request) && signals_.supports(*signals, request).ok ? signals : std::nullopt;
 }
 
 bool LineMaskAlgorithm::keeps_local(const Resolved& problem, const Request& request) const {

@@ -14,7 +14,6 @@ std::optional<core::Resolved> as_signals(const core::Resolved& problem);
 /// An algorithm for images, and one for signals that has the problems of line masks which `goes` says. Both have to outlive this.
 class LineMaskAlgorithm final : public core::Algorithm {
 public:
-    /// `images`: the whole of which this may be a part.
     using Goes = bool (*)(const core::Resolved& images, const core::Request& request);
     LineMaskAlgorithm(const core::Algorithm& images, const core::Algorithm& signals, Goes goes)
         : images_(images), signals_(signals), goes_(goes) {}
