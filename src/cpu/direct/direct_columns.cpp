@@ -329,23 +329,24 @@ private:
         }
         store(block, first, count);
     }
-    // Rows side by side without gaps, whose samples are those of the sums and whose sums are the outputs, need no block. False:
-    // others.
+    // Rows side by side without gaps whose samples are of the sums' type are summed where they lie, and to where their outputs lie
+    // if these are such ones too. False: others.
     [[nodiscard]] bool sum_in_place(const Block& block, std::int64_t first, std::int64_t count) const {
         const Piece& main = block.input.main;
         const std::int64_t begin = first - problem_.x.origin, pitch = block.pitch;
-        const bool flat =
-            !read_turned_ && !turns_ && pitch == block.columns && main.stride == pitch && block.output.stride == pitch;
-        const bool as_are = widen_ == nullptr && narrow_ == nullptr && lines_.trivial_epilogue && !block.past_caches;
+        const bool flat = !read_turned_ && !turns_ && widen_ == nullptr && pitch == block.columns && main.stride == pitch;
         const bool inside = begin >= main.first && begin + count + problem_.x.k - 1 <= main.last;
-        if (!flat || !as_are || !inside || count * pitch % block.period != 0) { return false; }
-        sum_own_({.out = static_cast<T*>(block.output.data) + block.column + (first - block.output.first) * pitch,
+        if (!flat || !inside || count * pitch % block.period != 0) { return false; }
+        const bool as_made = narrow_ == nullptr && lines_.trivial_epilogue && !block.past_caches && block.output.stride == pitch;
+        T* const out = static_cast<T*>(block.output.data) + block.column + (first - block.output.first) * pitch;
+        sum_own_({.out = as_made ? out : block.sums,
                   .in = static_cast<const T*>(main.data) + block.column + (begin - main.first) * pitch,
                   .taps = block.taps,
                   .rows = count * pitch / block.period,
                   .period = block.period,
                   .step = pitch,
                   .k = problem_.x.k});
+        if (!as_made) { store(block, first, count); }
         return true;
     }
     // Some outputs after the other, each of which reads samples that have just been widened.
