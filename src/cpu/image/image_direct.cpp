@@ -323,10 +323,10 @@ private:
 // so and 580 as an image. Longer ones under masks of a row are signals where nothing is widened and no channels lie between. The
 // bits may be other ones, and those of parts are the whole's, however either lies in memory.
 constexpr std::int64_t kShortRow = 128;
-bool goes_by_lines(const Resolved& p, const Request& request) {
-    if (!p.has_packed_pixels() || request.rows_alone) { return false; }
+Lines goes_by_lines(const Resolved& p, const Request& request) {
+    if (!p.has_packed_pixels() || request.rows_alone) { return Lines::never; }
     const bool of_rows = p.x.k > 1 && p.channels.length == 1 && p.dtype == p.sum_dtype && !is_complex(p.dtype);
-    return of_rows || p.x.n * p.channels.length < kShortRow;
+    return of_rows || p.x.n * p.channels.length < kShortRow ? Lines::always : Lines::never;
 }
 
 }  // namespace

@@ -273,9 +273,10 @@ public:
     }
 };
 
-// Of lines checked transforms keep strict accuracy. Parts, whose bits are the whole's, would need the whole's blocks.
-bool is_strict(const Resolved& /*images*/, const Request& request) {
-    return request.accuracy == Accuracy::strict && !request.rows_alone;
+// Lines have transforms as long as they need, and checked ones, which keep strict accuracy. Parts, whose bits are the whole's,
+// would need the whole's blocks.
+Lines goes_by_lines(const Resolved& /*images*/, const Request& request) {
+    return request.rows_alone ? Lines::never : Lines::if_sooner;
 }
 
 }  // namespace
@@ -283,7 +284,7 @@ bool is_strict(const Resolved& /*images*/, const Request& request) {
 const core::Algorithm& image_fft_algorithm() {
     static const FftAlgorithm kInner;
     static const PixelAlgorithm kImages(kInner);
-    static const LineMaskAlgorithm kAlgorithm(kImages, overlap_save_algorithm(), is_strict);
+    static const LineMaskAlgorithm kAlgorithm(kImages, overlap_save_algorithm(), goes_by_lines);
     return kAlgorithm;
 }
 

@@ -79,7 +79,17 @@ std::optional<Resolved> as_signals(const Resolved& problem) {
 
 std::optional<Resolved> LineMaskAlgorithm::signals_of(const Resolved& problem, const Request& request) const {
     std::optional<Resolved> signals = as_signals(problem);
-    return signals && goes_(problem, request) && signals_.supports(*signals, request).ok ? signals : std::nullopt;
+    if (!signals) { return std::nullopt; }
+    const Lines goes = goes_(problem, request);
+    if (goes == Lines::never || !signals_.supports(*signals, request).ok) { return std::nullopt; }
+    const bool takes = goes == Lines::always || !images_.supports(problem, request).ok ||
+                       seconds_of(*signals, request) < images_.estimate_seconds(problem, request);
+    return takes ? signals : std::nullopt;
+}
+
+double LineMaskAlgorithm::seconds_of(const Resolved& signals, const Request& request) const {
+    if (signals_.takes_outer(signals, request)) { return signals_.estimate_seconds(signals, request); }
+    return signals_.estimate_seconds(core::without_outer(signals), request) * static_cast<double>(signals.outer_length());
 }
 
 bool LineMaskAlgorithm::keeps_local(const Resolved& problem, const Request& request) const {
@@ -93,9 +103,7 @@ core::Support LineMaskAlgorithm::supports(const Resolved& problem, const Request
 
 double LineMaskAlgorithm::estimate_seconds(const Resolved& problem, const Request& request) const {
     const auto signals = signals_of(problem, request);
-    if (!signals) { return images_.estimate_seconds(problem, request); }
-    if (signals_.takes_outer(*signals, request)) { return signals_.estimate_seconds(*signals, request); }
-    return signals_.estimate_seconds(core::without_outer(*signals), request) * static_cast<double>(signals->outer_length());
+    return signals ? seconds_of(*signals, request) : images_.estimate_seconds(problem, request);
 }
 
 std::unique_ptr<core::Executable> LineMaskAlgorithm::prepare(const Resolved& problem, const void* taps,

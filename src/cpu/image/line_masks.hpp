@@ -11,10 +11,13 @@ namespace tapline::cpu {
 /// taps, or where one without them has other outputs than samples.
 std::optional<core::Resolved> as_signals(const core::Resolved& problem);
 
+/// Whether line masks are left to an algorithm for signals.
+enum class Lines { never, if_sooner, always };
+
 /// An algorithm for images, and one for signals that has the problems of line masks which `goes` says. Both have to outlive this.
 class LineMaskAlgorithm final : public core::Algorithm {
 public:
-    using Goes = bool (*)(const core::Resolved& images, const core::Request& request);
+    using Goes = Lines (*)(const core::Resolved& images, const core::Request& request);
     LineMaskAlgorithm(const core::Algorithm& images, const core::Algorithm& signals, Goes goes)
         : images_(images), signals_(signals), goes_(goes) {}
 
@@ -30,6 +33,8 @@ public:
 
 private:
     [[nodiscard]] std::optional<core::Resolved> signals_of(const core::Resolved& problem, const core::Request& request) const;
+
+    [[nodiscard]] double seconds_of(const core::Resolved& signals, const core::Request& request) const;
 
     const core::Algorithm& images_;
     const core::Algorithm& signals_;
