@@ -70,6 +70,7 @@ std::optional<Resolved> as_signals(const Resolved& problem) {
     batch.push_back(problem.channels);
     signals.rank = 1;
     signals.x = *filtered;
+    signals.mode = filtered->outputs == filtered->n ? Mode::same : filtered->outputs > filtered->n ? Mode::full : Mode::valid;
     signals.y = signals.z = {};
     signals.batch = signals.channels = {};
     signals.filters = 1;
@@ -82,8 +83,10 @@ std::optional<Resolved> LineMaskAlgorithm::signals_of(const Resolved& problem, c
     if (!signals) { return std::nullopt; }
     const Lines goes = goes_(problem, request);
     if (goes == Lines::never || !signals_.supports(*signals, request).ok) { return std::nullopt; }
+    Request alone = request;  // bits do not depend on the number of threads
+    alone.threads = 1;
     const bool takes = goes == Lines::always || !images_.supports(problem, request).ok ||
-                       seconds_of(*signals, request) < images_.estimate_seconds(problem, request);
+                       seconds_of(*signals, alone) < images_.estimate_seconds(problem, alone);
     return takes ? signals : std::nullopt;
 }
 
