@@ -37,19 +37,6 @@ private:
     bool of_cut_axis_;
 };
 
-std::unique_ptr<const core::Executable> prepare_all(const core::Algorithm& algorithm, const Resolved& signals, const void* taps,
-                                                    const Request& request) {
-    if (algorithm.takes_outer(signals, request)) { return algorithm.prepare(signals, taps, request); }
-    const Resolved one = core::without_outer(signals);
-    const std::size_t bytes = static_cast<std::size_t>(one.filters * one.x.k) * size_of(one.taps_dtype);
-    std::vector<std::unique_ptr<core::Executable>> sets;
-    for (std::int64_t set = 0; set < core::filter_sets(signals); ++set) {
-        sets.push_back(
-            algorithm.prepare(one, static_cast<const std::byte*>(taps) + static_cast<std::size_t>(set) * bytes, request));
-    }
-    return core::repeat(signals, std::move(sets));
-}
-
 }  // namespace
 
 std::optional<Resolved> as_signals(const Resolved& problem) {
@@ -86,13 +73,8 @@ std::optional<Resolved> LineMaskAlgorithm::signals_of(const Resolved& problem, c
     Request alone = request;  // bits do not depend on the number of threads
     alone.threads = 1;
     const bool takes = goes == Lines::always || !images_.supports(problem, request).ok ||
-                       seconds_of(*signals, alone) < images_.estimate_seconds(problem, alone);
+                       core::seconds_with_outer(signals_, *signals, alone) < images_.estimate_seconds(problem, alone);
     return takes ? signals : std::nullopt;
-}
-
-double LineMaskAlgorithm::seconds_of(const Resolved& signals, const Request& request) const {
-    if (signals_.takes_outer(signals, request)) { return signals_.estimate_seconds(signals, request); }
-    return signals_.estimate_seconds(core::without_outer(signals), request) * static_cast<double>(signals.outer_length());
 }
 
 bool LineMaskAlgorithm::keeps_local(const Resolved& problem, const Request& request) const {
@@ -106,7 +88,7 @@ core::Support LineMaskAlgorithm::supports(const Resolved& problem, const Request
 
 double LineMaskAlgorithm::estimate_seconds(const Resolved& problem, const Request& request) const {
     const auto signals = signals_of(problem, request);
-    return signals ? seconds_of(*signals, request) : images_.estimate_seconds(problem, request);
+    return signals ? core::seconds_with_outer(signals_, *signals, request) : images_.estimate_seconds(problem, request);
 }
 
 std::unique_ptr<core::Executable> LineMaskAlgorithm::prepare(const Resolved& problem, const void* taps,
@@ -114,7 +96,7 @@ std::unique_ptr<core::Executable> LineMaskAlgorithm::prepare(const Resolved& pro
     const auto signals = signals_of(problem, request);
     if (!signals) { return images_.prepare(problem, taps, request); }
     const bool of_cut_axis = problem.cut().k == signals->x.k && problem.cut().k > 1;
-    return std::make_unique<Signals>(*signals, prepare_all(signals_, *signals, taps, request), of_cut_axis);
+    return std::make_unique<Signals>(*signals, core::prepare_with_outer(signals_, *signals, taps, request), of_cut_axis);
 }
 
 }  // namespace tapline::cpu

@@ -34,8 +34,6 @@ public:
 private:
     [[nodiscard]] std::optional<core::Resolved> signals_of(const core::Resolved& problem, const core::Request& request) const;
 
-    [[nodiscard]] double seconds_of(const core::Resolved& signals, const core::Request& request) const;
-
     const core::Algorithm& images_;
     const core::Algorithm& signals_;
     Goes goes_;
