@@ -68,6 +68,7 @@ public:
         if (problem_.dtype != problem_.sum_dtype) {
             widen_ = line_kernels(target_).widening(problem_.dtype, problem_.sum_dtype == Dtype::f64);
         }
+        if (core::is_half(problem_.output_dtype)) { narrow_ = line_kernels(target_).narrowing(problem_.output_dtype); }
     }
 
     [[nodiscard]] std::size_t workspace_bytes() const override { return slot_bytes() * static_cast<std::size_t>(threads_); }
@@ -147,6 +148,10 @@ private:
                          }
                          split(reinterpret_cast<Moved*>(rows), count, from, images_, images, count);
                          for (std::int64_t i = 0; i < images; ++i) {
+                             if (narrow_ != nullptr) {
+                                 narrow_(to + i * step * out_bytes(), rows + i * count, count);
+                                 continue;
+                             }
                              const core::Output row{.data = to + i * step * out_bytes(), .first = 0, .count = count};
                              store_(problem_, row, 0, 0, count, rows + i * count);
                          }
@@ -161,7 +166,7 @@ private:
     std::unique_ptr<core::Executable> inner_;
     Target target_;
     LineStore<X> store_;
-    Convert widen_ = nullptr;
+    Convert widen_ = nullptr, narrow_ = nullptr;
     int threads_;
     double seconds_;
 };
@@ -171,7 +176,8 @@ private:
 bool takes_stack(const Resolved& p) {
     const bool packed = p.has_packed_pixels() && p.batch.in_stride != 0;
     const bool one_mask = p.rank == 2 && p.filters == 1 && p.batch.length >= kFewestImages;
-    const bool known = !core::is_half(p.dtype) && !core::is_half(p.output_dtype) && p.sum_dtype != Dtype::complex128;
+    const bool plain = p.scale == 1 && p.bias == 0 && !p.has_clamp;
+    const bool known = p.sum_dtype != Dtype::complex128 && (plain || !core::is_half(p.output_dtype));
     const std::int64_t row = std::max(p.x.n, p.x.outputs) * p.channels.length;
     const std::int64_t most = p.dtype == p.sum_dtype ? kMostElements : kMostWidened;
     return packed && one_mask && known && row <= kMostElementsOfARow && in_elements(p) + out_elements(p) <= most;
