@@ -326,7 +326,8 @@ constexpr std::int64_t kShortRow = 128;
 Lines goes_by_lines(const Resolved& p, const Request& request) {
     if (!p.has_packed_pixels() || request.rows_alone) { return Lines::never; }
     const bool of_rows = p.x.k > 1 && p.channels.length == 1 && p.dtype == p.sum_dtype && !is_complex(p.dtype);
-    return of_rows || (p.taps() == 1 && p.dtype == p.sum_dtype) || p.x.n * p.channels.length < kShortRow ? Lines::always : Lines::never;
+    return of_rows || (p.taps() == 1 && p.dtype == p.sum_dtype) || p.x.n * p.channels.length < kShortRow ? Lines::always
+                                                                                                         : Lines::never;
 }
 
 }  // namespace
