@@ -171,12 +171,12 @@ Layout host_layout_of(Problem& problem, const Shape& shape, PyArrayObject* signa
     Layout layout = layout_of(problem, shape, signal, output, taps);
     // A plan holds something for each filter; of more of them it is made for one execution after the other.
     constexpr std::int64_t kMostFilters = 1 << 14;
-    // Of few taps that are summed directly in floating point it holds nothing else.
+    // Of few taps that are summed directly in floating point, as small integers are, it holds nothing else.
     constexpr std::int64_t kMostFewTaps = 32, kMostFiltersOfFewTaps = 1 << 20;
     std::int64_t filters = layout.batch.taps_stride != 0 ? layout.batch.count : 1;
     for (const Dimension& d : layout.outer) { filters *= d.taps_stride != 0 ? d.count : 1; }
-    const bool exact = is_integer(problem.dtype) && !problem.real_taps;
-    const std::int64_t most = !exact && problem.taps <= kMostFewTaps ? kMostFiltersOfFewTaps : kMostFilters;
+    const bool wide = is_integer(problem.dtype) && !problem.real_taps && size_of(problem.dtype) > 2;
+    const std::int64_t most = !wide && problem.taps <= kMostFewTaps ? kMostFiltersOfFewTaps : kMostFilters;
     if (layout.batch.count > 1 && filters <= most) { fold_outer(problem, layout); }
     return layout;
 }

@@ -15,6 +15,8 @@ const core::Algorithm& direct_algorithm();
 /// Exact convolution of bool and integer signals: direct summation in the narrowest accumulator that cannot overflow, from 32 to
 /// 192 bits, chosen tile by tile.
 const core::Algorithm& integer_algorithm();
+/// The same as direct sums of floats or doubles, where no sum passes what they count one by one: any layout, and images.
+const core::Algorithm& integer_floats_algorithm();
 /// The same by transforms in double, whose error is proved to be below one half: long filters.
 const core::Algorithm& integer_fft_algorithm();
 

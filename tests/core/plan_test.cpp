@@ -163,5 +163,15 @@ TEST(Info, EnginesSayWhyTheyAreAbsent) {
     EXPECT_GE(available_threads(), 1);
 }
 
+// An algorithm that goes through outer axes by itself is measured on all of the problem, not on what one element takes.
+TEST(Plan, MeasuringGoesThroughOuterAxesInBuffersOfTheirSize) {
+    Problem p;
+    p.axes.push_back({.length = 200, .taps = 9, .mode = Mode::same, .input_stride = 300, .output_stride = 300});
+    p.batch_axes.push_back({.length = 60, .input_stride = 200 * 300, .output_stride = 200 * 300});
+    p.batch_axes.push_back({.length = 300, .input_stride = 1, .output_stride = 1});
+    const Plan plan = make_plan(p, std::vector<float>(9, 1.0F), {.device = "cpu", .effort = Effort::measure});
+    EXPECT_NE(plan.explain().find("as measured now"), std::string::npos) << plan.explain();
+}
+
 }  // namespace
 }  // namespace tapline

@@ -76,9 +76,9 @@ void run_case(std::uint64_t seed) {
     const core::TapsFacts facts = core::facts_of_all(core::resolve(problem), c.taps.data());
     for (const Accuracy accuracy : {Accuracy::standard, Accuracy::strict}) {
         std::vector<std::string> names = accuracy == Accuracy::strict ? strict : names_with(c, accuracy);
-        // The textbook, which takes taps that are not finite, takes no samples of 16 floating bits.
+        // The textbook, which takes taps that are not finite, takes no samples of 16 floating bits; of images only lines have both.
         const bool is_solved = !core::is_half(problem.dtype) || facts.finite;
-        EXPECT_NE(names.empty(), is_solved) << "nothing solves: TAPLINE_PROPERTY_SEED=" << seed << ": " << describe(problem);
+        EXPECT_TRUE(!is_solved || !names.empty()) << "nothing solves: TAPLINE_PROPERTY_SEED=" << seed << ": " << describe(problem);
         for (const std::string& name : names) {
             // The same sums with both accuracies, but for transforms: those that can be strict are.
             const bool is_strict = std::find(strict.begin(), strict.end(), name) != strict.end();

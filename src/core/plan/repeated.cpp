@@ -100,4 +100,22 @@ std::unique_ptr<const Executable> repeat(const Resolved& problem, std::vector<st
     return std::make_unique<Repeated>(problem, std::move(each));
 }
 
+std::unique_ptr<const Executable> prepare_with_outer(const Algorithm& algorithm, const Resolved& problem, const void* taps,
+                                                     const Request& request) {
+    if (algorithm.takes_outer(problem, request)) { return algorithm.prepare(problem, taps, request); }
+    const Resolved one = without_outer(problem);
+    const std::size_t bytes = static_cast<std::size_t>(one.filters * one.taps()) * size_of(one.taps_dtype);
+    std::vector<std::unique_ptr<Executable>> sets;
+    for (std::int64_t set = 0; set < filter_sets(problem); ++set) {
+        sets.push_back(
+            algorithm.prepare(one, static_cast<const std::byte*>(taps) + static_cast<std::size_t>(set) * bytes, request));
+    }
+    return repeat(problem, std::move(sets));
+}
+
+double seconds_with_outer(const Algorithm& algorithm, const Resolved& problem, const Request& request) {
+    if (algorithm.takes_outer(problem, request)) { return algorithm.estimate_seconds(problem, request); }
+    return algorithm.estimate_seconds(without_outer(problem), request) * static_cast<double>(problem.outer_length());
+}
+
 }  // namespace tapline::core

@@ -25,4 +25,11 @@ OuterElement outer_element(const Resolved& problem, const Output& output, const 
 /// one for each set of filters (or one that gets its taps with each execution).
 std::unique_ptr<const Executable> repeat(const Resolved& problem, std::vector<std::unique_ptr<Executable>> each);
 
+/// What an algorithm prepares for a problem with its outer axes, which it takes or which it is repeated over. `taps`: set after
+/// set.
+std::unique_ptr<const Executable> prepare_with_outer(const Algorithm& algorithm, const Resolved& problem, const void* taps,
+                                                     const Request& request);
+/// What it estimates for that.
+double seconds_with_outer(const Algorithm& algorithm, const Resolved& problem, const Request& request);
+
 }  // namespace tapline::core

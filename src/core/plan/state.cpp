@@ -104,14 +104,15 @@ private:
         const auto best_estimate = std::min_element(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
                                        return a.predicted_seconds < b.predicted_seconds;
                                    })->predicted_seconds;
-        const std::unique_ptr<MeasuringBuffers> buffers = engine.measuring_buffers(one_);
+        const auto takes_outer = [&](const Candidate& c) { return c.algorithm->takes_outer(state_.resolved, state_.request); };
+        const bool any_takes_outer = std::any_of(all.begin(), all.end(), takes_outer);
+        const std::unique_ptr<MeasuringBuffers> buffers = engine.measuring_buffers(any_takes_outer ? state_.resolved : one_);
         const Candidate* winner = nullptr;
         double best = 0;
         std::string timings;
         for (const Candidate& c : all) {
             if (c.predicted_seconds > kWorthTrying * best_estimate) { continue; }
-            const bool whole = c.algorithm->takes_outer(state_.resolved, state_.request);
-            const double times = whole ? 1 : static_cast<double>(state_.resolved.outer_length());
+            const double times = takes_outer(c) ? 1 : static_cast<double>(state_.resolved.outer_length());
             const double seconds = times * buffers->seconds_of(*prepare(*c.algorithm, true));
             timings += (timings.empty() ? " " : "; ") + std::string(c.algorithm->name()) + " " + format_seconds(seconds);
             if (winner == nullptr || seconds < best) {

@@ -59,6 +59,8 @@ constexpr std::int64_t kMostTaps = kDirectGroup;
 // A load for each product, and an element on its way to the block or out of it.
 constexpr double kProductFactor = 1.2;
 constexpr double kMoveSeconds = 0.15e-9;
+// Of filters of their own a tap on its way to the table.
+constexpr double kTapSeconds = 0.5e-9;
 
 double seconds_of(const Resolved& p, double outputs) {
     const double product = direct_product_seconds(current_target(), size_of(real_part_of(p.sum_dtype)));
@@ -105,10 +107,13 @@ std::optional<Blocks> frames_of(const LineLayout& layout) {
         return axis.length > 1 && axis.in_stride == channels.length && axis.out_stride == channels.length;
     };
     if (follows(p.batch)) {
+        if (p.filters > 1 && p.filters != p.batch.length) { return std::nullopt; }  // filters in turn
         channels.length *= p.batch.length;
+        channels.taps_stride = p.batch.taps_stride;
         const auto longest =
             std::max_element(p.outer.begin(), p.outer.end(), [](const auto& a, const auto& b) { return a.length < b.length; });
         p.batch = *longest;
+        p.filters = p.batch.taps_stride == 0 ? 1 : p.batch.length;
         *longest = {};
         std::stable_partition(p.outer.begin(), p.outer.end(), [](const core::Batch& b) { return b.length > 1; });
         blocks.reordered = true;
@@ -121,7 +126,7 @@ std::optional<Blocks> frames_of(const LineLayout& layout) {
     const std::int64_t bytes = std::max(p.x.outputs, p.x.n) * frame * of_sums;
     const bool packed = frame == 1 || layout.way == LineLayout::Way::as_given;
     const bool are_short = frame <= kMostChannels && bytes <= (packed ? kMostRowBytes : kMostFrameBytes);
-    if (!dense || !are_short || layout.filters != 1 || p.batch.length < kFewestRows) { return std::nullopt; }
+    if (!dense || !are_short || p.batch.length < kFewestRows) { return std::nullopt; }
     return blocks;
 }
 
@@ -161,7 +166,8 @@ public:
         const std::int64_t wide = own_ ? 0 : kBlockElements / (window * frame_) / unit * unit;
         columns_ = std::min(problem_.batch.length, std::max(unit, wide));
         const std::int64_t wanted = std::max(divide_up(kBlockElements, columns_ * frame_), 2 * problem_.x.k);
-        outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, wanted);
+        // Few columns: whole vectors of outputs.
+        outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, own_ ? round_up(wanted, kColumnsLanes) : wanted);
         if (flows_) { choose_flow(); }
     }
 
@@ -203,7 +209,6 @@ public:
             block.sums = block.samples + window_elements();
             block.turned = block.sums + sums_elements();
             block.rows = block.turned + turned_elements();
-            block.taps = scratch;
             fill_table(block, element.taps, scratch);
             const std::int64_t first = output.first + index % tasks * together * outputs_;
             const std::int64_t end = std::min(first + together * outputs_, output.first + output.count);
@@ -234,16 +239,18 @@ private:
         T* rows = nullptr;    ///< widened ones, before they are columns
     };
 
-    // From output to output of a block: with filters of their own, and of many columns, whole vectors, or so few that several
-    // outputs fill them.
-    [[nodiscard]] std::int64_t pitch_of(std::int64_t columns) const {
-        const bool whole_vectors = columns > (own_ ? kColumnsLanes : flows_ ? kMostColumns : INT64_MAX);
-        return whole_vectors ? round_up(columns, kColumnsLanes) : columns * frame_;
+    // From one channel of an output to the next: with filters of their own, and of many columns, whole vectors, or so few that
+    // several outputs fill them.
+    [[nodiscard]] std::int64_t step_of(std::int64_t columns) const {
+        const std::int64_t most = own_ ? (read_turned_ ? 0 : kColumnsLanes) : flows_ ? kMostColumns : INT64_MAX;
+        return columns > most ? round_up(columns, kColumnsLanes) : columns;
     }
+    // From output to output of a block.
+    [[nodiscard]] std::int64_t pitch_of(std::int64_t columns) const { return step_of(columns) * frame_; }
     [[nodiscard]] std::int64_t widest_pitch() const { return pitch_of(columns_); }
     // A table of taps repeats after so many elements, at most.
     [[nodiscard]] std::int64_t longest_period() const {
-        return own_ ? std::max(round_up(columns_, kColumnsLanes), kColumnsLanes * kColumnsLanes) : 0;
+        return own_ ? std::max(round_up(columns_, kColumnsLanes) * frame_, kColumnsLanes * kColumnsLanes) : 0;
     }
     [[nodiscard]] std::int64_t table_elements() const { return problem_.x.k * longest_period(); }
     [[nodiscard]] std::int64_t window_elements() const {
@@ -254,7 +261,7 @@ private:
     }
     [[nodiscard]] std::int64_t turned_elements() const {
         const bool apart = read_turned_ && (step_ > 1 || problem_.x.in_stride < 0);
-        return apart ? round_up((outputs_ + problem_.x.k - 1) * step_ * columns_ * frame_, kColumnsLanes) : 0;
+        return apart ? round_up((outputs_ + problem_.x.k - 1) * step_ * widest_pitch(), kColumnsLanes) : 0;
     }
     [[nodiscard]] std::int64_t rows_elements() const {
         const std::int64_t elements = (outputs_ + problem_.x.k - 1) * step_ * columns_ * frame_;
@@ -271,21 +278,32 @@ private:
             return;
         }
         block.period = std::lcm(block.pitch, kColumnsLanes);
-        const std::int64_t k = problem_.x.k;
-        for (std::int64_t j = 0; j < block.pitch; ++j) {
-            const std::int64_t row = block.column + std::min(j, block.columns - 1);
-            const T* const own = taps_.data() + (filter + row % problem_.filters * problem_.batch.taps_stride) * k;
-            for (std::int64_t t = 0; t < k; ++t) { table[t * block.period + j] = own[t]; }
+        const std::int64_t k = problem_.x.k, step = block.pitch / frame_;
+        const core::Batch& channels = problem_.channels;
+        const std::int64_t each = channels.taps_stride == 0 ? 0 : k * channels.taps_stride;
+        for (std::int64_t c = 0; c < frame_; ++c) {
+            // Parts of complex samples have one filter.
+            const T* const own = taps_.data() + filter * k + (parts_ ? c / 2 : c) * each;
+            for (std::int64_t j = 0; j < step; ++j) {
+                const std::int64_t row = block.column + std::min(j, block.columns - 1);
+                const T* const from = own + row % problem_.filters * problem_.batch.taps_stride * k;
+                T* const to = table + c * step + j;
+                for (std::int64_t t = 0; t < k; ++t) { to[t * block.period] = from[t]; }
+            }
         }
         for (std::int64_t t = 0; t < k; ++t) {
             T* const line = table + t * block.period;
-            for (std::int64_t j = block.pitch; j < block.period; ++j) { line[j] = line[j - block.pitch]; }
+            for (std::int64_t j = block.pitch; j < block.period; j += block.pitch) {
+                for (std::int64_t i = 0; i < block.pitch; ++i) { line[j + i] = line[i]; }
+            }
         }
+        block.taps = table;
     }
 
     void run(const Block& block, std::int64_t first, std::int64_t count) const {
         const std::int64_t k = problem_.x.k;
         if (flows_) { return flow(block, first, count); }
+        if (own_ && sum_in_place(block, first, count)) { return; }
         gather(block, first - problem_.x.origin, count + k - 1);
         if (own_) {
             const std::int64_t rows = divide_up(count * block.pitch, block.period);
@@ -310,6 +328,26 @@ private:
             }
         }
         store(block, first, count);
+    }
+    // Rows side by side without gaps whose samples are of the sums' type are summed where they lie, and to where their outputs lie
+    // if these are such ones too. False: others.
+    [[nodiscard]] bool sum_in_place(const Block& block, std::int64_t first, std::int64_t count) const {
+        const Piece& main = block.input.main;
+        const std::int64_t begin = first - problem_.x.origin, pitch = block.pitch;
+        const bool flat = !read_turned_ && !turns_ && widen_ == nullptr && pitch == block.columns && main.stride == pitch;
+        const bool inside = begin >= main.first && begin + count + problem_.x.k - 1 <= main.last;
+        if (!flat || !inside || count * pitch % block.period != 0) { return false; }
+        const bool as_made = narrow_ == nullptr && lines_.trivial_epilogue && !block.past_caches && block.output.stride == pitch;
+        T* const out = static_cast<T*>(block.output.data) + block.column + (first - block.output.first) * pitch;
+        sum_own_({.out = as_made ? out : block.sums,
+                  .in = static_cast<const T*>(main.data) + block.column + (begin - main.first) * pitch,
+                  .taps = block.taps,
+                  .rows = count * pitch / block.period,
+                  .period = block.period,
+                  .step = pitch,
+                  .k = problem_.x.k});
+        if (!as_made) { store(block, first, count); }
+        return true;
     }
     // Some outputs after the other, each of which reads samples that have just been widened.
     void flow(const Block& block, std::int64_t first, std::int64_t count) const {
@@ -362,6 +400,8 @@ private:
             }
         };
         const auto line = [&](std::int64_t position) { return block.samples + (position - first) * block.pitch; };
+        const bool padded = block.pitch != block.columns * frame_;
+        if (padded && read_turned_) { std::fill_n(block.samples, count * block.pitch, T{}); }
         if (from < end) { copy(main, from, end - from, line(from)); }
         const auto beyond = [&](std::int64_t position) {
             const auto holds = [](const Piece& piece, std::int64_t p) { return p >= piece.first && p < piece.last; };
@@ -379,7 +419,7 @@ private:
         for (std::int64_t p = first; p < from; ++p) { beyond(p); }
         for (std::int64_t p = end; p < first + count; ++p) { beyond(p); }
         std::fill_n(line(first + count), block.period + kDirectPadding, T{});
-        if (block.pitch == block.columns * frame_) { return; }
+        if (!padded || read_turned_) { return; }
         for (std::int64_t p = first; p < first + count; ++p) { std::fill(line(p) + block.columns, line(p) + block.pitch, T{}); }
     }
     // `lines` samples of each row from `at` on, as columns.
@@ -399,14 +439,13 @@ private:
     void turn(const Block& block, const Piece& piece, const std::byte* at, std::int64_t count, T* to) const {
         const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
         const auto join = line_kernels(target_).of<T>().join;
-        if (widen_ == nullptr) {
-            return join(to, block.columns, reinterpret_cast<const T*>(at), piece.batch_stride, block.columns, count);
-        }
+        const std::int64_t step = block.pitch / frame_;
+        if (widen_ == nullptr) { return join(to, step, reinterpret_cast<const T*>(at), piece.batch_stride, block.columns, count); }
         const bool one_run = piece.batch_stride == count;
         for (std::int64_t j = 0; j < (one_run ? 1 : block.columns); ++j) {
             widen(block.rows + j * count, at + j * piece.batch_stride * bytes, one_run ? block.columns * count : count);
         }
-        join(to, block.columns, block.rows, count, block.columns, count);
+        join(to, step, block.rows, count, block.columns, count);
     }
     void widen(T* to, const std::byte* from, std::int64_t count) const {
         if (widen_ != nullptr) { return widen_(to, from, count); }
@@ -420,7 +459,7 @@ private:
         const std::int64_t offset = block.column * output.batch_stride + (first - output.first) * frame_;
         std::byte* const to = static_cast<std::byte*>(output.data) + offset * bytes;
         const auto split = line_kernels(target_).of<T>().split;
-        const std::int64_t elements = count * frame_, step = own_ ? block.pitch : block.columns;
+        const std::int64_t elements = count * frame_, step = block.pitch / frame_;
         if (block.past_caches && output.batch_stride == elements) {
             split(block.samples, elements, block.sums, step, block.columns, elements);
             return line_kernels(target_).stream(to, 0, block.samples, 0, block.columns * elements * bytes, 1);
@@ -506,8 +545,9 @@ bool takes_columns(const LineLayout& layout, const core::Request& request) {
 
 double seconds_of_columns(const LineLayout& layout) {
     const Resolved p = blocks_of(layout).problem;
-    return seconds_of(
-        p, static_cast<double>(p.batch.length * p.outer_length() * p.channels.length) * static_cast<double>(p.x.outputs));
+    const double rows = static_cast<double>(p.batch.length * p.outer_length() * p.channels.length);
+    const double tables = layout.filters > 1 ? rows * static_cast<double>(p.x.k) * kTapSeconds : 0;
+    return seconds_of(p, rows * static_cast<double>(p.x.outputs)) + tables;
 }
 
 std::unique_ptr<core::Executable> prepare_columns(const LineLayout& layout, const void* taps, const core::Request& request) {

@@ -8,7 +8,8 @@
 namespace tapline::cpu {
 
 /// out[r * period + j] = sum_{t=0}^{k-1} taps[t * period + j] * in[r * period + j + t * step] for 0 <= r < rows and 0 <= j <
-/// period, the terms in this order. `step` is the number of rows, and `period` a multiple of it and of kColumnsLanes.
+/// period, the terms in the order of direct sums along a line, whose bits these are. `step` is the number of rows, and `period` a
+/// multiple of it and of kColumnsLanes.
 template <class T>
 struct ColumnsCall {
     T* out = nullptr;

@@ -13,6 +13,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Outputs below each other that share a vector of taps: with two multiply-adds a cycle of a latency of four, as many as wait.
 inline constexpr int kDown = 8;
 
+/// Vectors of taps whose products are summed lane after lane.
+inline constexpr std::int64_t kRunVectors = 4;
+
 template <int R, class T>
 HWY_INLINE void sum_some(const ColumnsCall<T>& call, std::int64_t row, std::int64_t j) {
     const hn::ScalableTag<T> d;
@@ -20,9 +23,19 @@ HWY_INLINE void sum_some(const ColumnsCall<T>& call, std::int64_t row, std::int6
     const T* HWY_RESTRICT taps = call.taps + j;
     hn::Vec<decltype(d)> sums[R];
     for (int r = 0; r < R; ++r) { sums[r] = hn::Zero(d); }
-    for (std::int64_t t = 0; t < call.k; ++t, in += call.step, taps += call.period) {
-        const auto tap = hn::LoadU(d, taps);
-        for (int r = 0; r < R; ++r) { sums[r] = hn::MulAdd(tap, hn::LoadU(d, in + r * call.period), sums[r]); }
+    const auto add = [&](std::int64_t t) HWY_ATTR {
+        const auto tap = hn::LoadU(d, taps + t * call.period);
+        const T* HWY_RESTRICT from = in + t * call.step;
+        HWY_UNROLL(8)
+        for (int r = 0; r < R; ++r) { sums[r] = hn::MulAdd(tap, hn::LoadU(d, from + r * call.period), sums[r]); }
+    };
+    // The order of direct sums along lines (simd_direct.inl).
+    constexpr auto kLanes = static_cast<std::int64_t>(HWY_LANES(T));
+    for (std::int64_t begin = 0; begin < call.k; begin += kRunVectors * kLanes) {
+        const std::int64_t end = HWY_MIN(begin + kRunVectors * kLanes, call.k);
+        for (std::int64_t s = begin; s < HWY_MIN(begin + kLanes, end); ++s) {
+            for (std::int64_t t = s; t < end; t += kLanes) { add(t); }
+        }
     }
     T* HWY_RESTRICT out = call.out + row * call.period + j;
     for (int r = 0; r < R; ++r) { hn::StoreU(sums[r], d, out + r * call.period); }

@@ -8,6 +8,7 @@
 #include "cpu/algorithms.hpp"
 #include "cpu/element_types.hpp"
 #include "cpu/image/image_cost.hpp"
+#include "cpu/image/line_masks.hpp"
 #include "cpu/image/pixel_algorithm.hpp"
 #include "cpu/overlap_save/overlap_save_shape.hpp"
 
@@ -272,11 +273,18 @@ public:
     }
 };
 
+// Lines have transforms as long as they need, and checked ones, which keep strict accuracy. Parts, whose bits are the whole's,
+// would need the whole's blocks.
+Lines goes_by_lines(const Resolved& /*images*/, const Request& request) {
+    return request.rows_alone ? Lines::never : Lines::if_sooner;
+}
+
 }  // namespace
 
 const core::Algorithm& image_fft_algorithm() {
     static const FftAlgorithm kInner;
-    static const PixelAlgorithm kAlgorithm(kInner);
+    static const PixelAlgorithm kImages(kInner);
+    static const LineMaskAlgorithm kAlgorithm(kImages, overlap_save_algorithm(), goes_by_lines);
     return kAlgorithm;
 }
 

@@ -1,5 +1,6 @@
 // Exact convolution of bool and integer signals.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "core/plan/parallel.hpp"
@@ -18,6 +19,14 @@ using core::Resolved;
 constexpr std::int64_t kTaskWork = std::int64_t{1} << 17;
 constexpr double kWorkSeconds = 40e-12;
 constexpr std::int64_t kOutputWork = 32;
+
+// Of an element beside its row's next one where that is not its neighbour: in a line of the cache of its own, or in the same.
+// 42,752 rows of 49 samples of 16 bits, 256 bytes apart, take 28 ns a sample.
+double seconds_apart(std::int64_t stride, double bytes) {
+    constexpr double kNearSeconds = 1e-9, kFarSeconds = 10e-9, kCacheLine = 64;
+    if (stride == 1) { return 0; }
+    return std::abs(static_cast<double>(stride)) * bytes < kCacheLine ? kNearSeconds : kFarSeconds;
+}
 
 // T: the C++ type of the signal, std::uint8_t for bool.
 template <class T>
@@ -78,17 +87,25 @@ public:
         const int modulo_bits = IntegerEpilogue(problem).modulo_bits();
         const int bits = likely_bits(problem, request.facts, modulo_bits);
         const double product = seconds_of_product(level_of(request.facts, bits, modulo_bits));
-        const double seconds_per_output = kOutputSeconds.of(current_target()) +
-                                          0.05e-9 * static_cast<double>(size_of(problem.dtype) + size_of(problem.output_dtype));
+        const auto in_bytes = static_cast<double>(size_of(problem.dtype)),
+                   out_bytes = static_cast<double>(size_of(problem.output_dtype));
         const bool scaled = problem.scale != 1 || problem.bias != 0;
         constexpr double kScaleSeconds = 2.2e-9;
         constexpr double kCallSeconds = 0.2e-6;
         const bool unknown = problem.x.n == kUnknownLength;
         const bool absent = problem.x.boundary == Boundary::zero && !unknown;  // taps outside the signal are skipped
         const double k = static_cast<double>(absent ? std::min(problem.x.k, problem.x.n) : problem.x.k);
-        const double per_output = (k * product + seconds_per_output + (scaled ? kScaleSeconds : 0)) *
-                                  static_cast<double>(problem.batch.length) / request.threads;
-        return unknown ? per_output : kCallSeconds + per_output * static_cast<double>(problem.x.outputs);
+        const double each = kOutputSeconds.of(current_target()) + 0.05e-9 * (in_bytes + out_bytes) + (scaled ? kScaleSeconds : 0) +
+                            seconds_apart(problem.x.in_stride, in_bytes) + seconds_apart(problem.x.out_stride, out_bytes);
+        const double rows = static_cast<double>(problem.batch.length) / request.threads;
+        if (unknown) { return (k * product + each) * rows; }
+        // A tile of a row: 6 taps along rows of 23 take 170 ns a row, of which its products are the smaller part.
+        constexpr double kTileSeconds = 110e-9;
+        const auto tiles = static_cast<double>((problem.x.outputs + kIntegerTile - 1) / kIntegerTile);
+        const auto padded = static_cast<double>((problem.x.outputs + kOutputBlock - 1) / kOutputBlock * kOutputBlock);
+        return kCallSeconds + (padded * k * product + static_cast<double>(problem.x.outputs) * each +
+                               (problem.batch.length > 1 ? tiles * kTileSeconds : 0)) *
+                                  rows;
     }
 
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& problem, const void* taps,

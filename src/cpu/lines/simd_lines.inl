@@ -408,26 +408,49 @@ HWY_INLINE void round_vector(Out* to, hn::Vec<hn::ScalableTag<T>> v) {
     v = hn::IfThenElseZero(hn::Eq(v, v), v);
     hn::StoreU(hn::DemoteTo(narrow, without_fraction<T>(hn::Round(hn::Min(hn::Max(v, least), most)))), narrow, to);
 }
-// V vectors, of which an i32 holds every number, or one by one.
+/// Below it a number and 1.5 * 2^52 have a sum whose last bit counts ones: the bits of both are that far apart.
+inline constexpr double kCountsByOnes = 0x1p51, kOfOnes = 0x1.8p52;
+
+// V vectors, of which an i32, or where both are that wide an i64, holds every number, or one by one.
 template <int V, class Out, class T>
 HWY_INLINE void truncate_vectors(Out* to, const T* sums, const IntegerFinish<T>& finish) {
     const hn::ScalableTag<T> d;
     constexpr std::size_t L = HWY_LANES(T);
+    constexpr bool kWide = sizeof(Out) == 8 && sizeof(T) == 8;
     hn::Vec<decltype(d)> v[V];
-    const auto edge = hn::Set(d, T{0x1p31});
+    const auto edge = hn::Set(d, static_cast<T>(kWide ? kCountsByOnes : 0x1p31));
     auto fits = hn::Eq(edge, edge);
     HWY_UNROLL(4)
     for (int i = 0; i < V; ++i) {
         v[i] = scaled<T>(sums + i * L, finish);
         fits = hn::And(fits, hn::Lt(hn::Abs(v[i]), edge));  // not of NaN
     }
-    if constexpr (sizeof(Out) > 2) {
+    if constexpr (kWide) {
+        if (hn::AllTrue(d, fits)) {
+            const hn::RebindToSigned<decltype(d)> d64;
+            const auto ones = hn::Set(d, kOfOnes);
+            HWY_UNROLL(4)
+            for (int i = 0; i < V; ++i) {
+                const auto bits = hn::BitCast(d64, hn::Add(hn::Trunc(v[i]), ones));
+                hn::StoreU(hn::Sub(bits, hn::BitCast(d64, ones)), d64, reinterpret_cast<std::int64_t*>(to + i * L));
+            }
+            return;
+        }
+    } else if constexpr (sizeof(Out) > 2) {
         if (hn::AllTrue(d, fits)) {
             const hn::Rebind<std::int32_t, decltype(d)> d32;
             HWY_ALIGN std::int32_t numbers[V * L];
             HWY_UNROLL(4)
             for (int i = 0; i < V; ++i) { hn::Store(without_fraction<T>(v[i]), d32, numbers + i * L); }
-            for (std::size_t l = 0; l < V * L; ++l) { to[l] = static_cast<Out>(numbers[l]); }
+            if constexpr (sizeof(Out) == 8 && HWY_LANES(T) > 1) {
+                const hn::ScalableTag<std::int64_t> d64;
+                const hn::Rebind<std::int32_t, decltype(d64)> part;
+                for (std::size_t l = 0; l < V * L; l += hn::MaxLanes(d64)) {
+                    hn::StoreU(hn::PromoteTo(d64, hn::Load(part, numbers + l)), d64, reinterpret_cast<std::int64_t*>(to + l));
+                }
+            } else {
+                for (std::size_t l = 0; l < V * L; ++l) { to[l] = static_cast<Out>(numbers[l]); }
+            }
             return;
         }
     } else if (hn::AllTrue(d, fits)) {

@@ -1,0 +1,88 @@
+// Short rows, which become columns of a block: the bits of each row by itself, also where every row has a filter of its own.
+#include <gtest/gtest.h>
+
+#include "support/buffers.hpp"
+#include "support/draw.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline {
+namespace {
+
+using test::GuardedBuffer;
+using test::Random;
+
+std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
+
+// Recordings of interleaved channels: sample i of channel c of recording r is at (r * length + i) * channels + c.
+struct Recordings {
+    std::int64_t recordings, length, channels;
+    bool own;  // a filter for each channel of each recording
+};
+
+Problem problem_of(const Recordings& of, std::int64_t taps, Dtype dtype, Mode mode, Boundary boundary) {
+    Problem p{.boundary = boundary, .dtype = dtype};
+    if (is_integer(dtype)) { p.real_taps = p.output_dtype = Dtype::f32; }
+    const std::int64_t outputs = output_length({.length = of.length, .taps = taps, .mode = mode});
+    p.axes.push_back({.length = of.length, .taps = taps, .mode = mode, .input_stride = of.channels, .output_stride = of.channels});
+    p.batch_axes.push_back({.length = of.recordings,
+                            .input_stride = of.length * of.channels,
+                            .output_stride = outputs * of.channels,
+                            .taps_stride = of.own ? taps * of.channels : 0});
+    p.batch_axes.push_back({.length = of.channels, .input_stride = 1, .output_stride = 1, .taps_stride = of.own ? taps : 0});
+    return p;
+}
+
+TEST(DirectColumns, TheBitsOfEachRowByItself) {
+    Random random(41);
+    int columns = 0;
+    for (int i = 0; i < 300; ++i) {
+        const Recordings of{.recordings = test::between(16, 90, random),
+                            .length = test::between(2, 60, random),
+                            .channels = test::pick(std::vector<std::int64_t>{1, 1, 2, 3, 5}, random),
+                            .own = test::chance(0.7, random)};
+        const std::int64_t taps = test::between(1, 64, random);
+        const Mode mode = test::pick(std::vector<Mode>{Mode::same, Mode::full, Mode::causal}, random);
+        const Boundary boundary = test::pick(std::vector<Boundary>{Boundary::zero, Boundary::reflect, Boundary::wrap}, random);
+        const Dtype dtype = test::pick(std::vector<Dtype>{Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::i16}, random);
+        const Problem p = problem_of(of, taps, dtype, mode, boundary);
+        const Dtype of_taps = taps_dtype(p), of_outputs = output_dtype(p);
+        GuardedBuffer in(bytes_of(input_extent(p), dtype), 0), filters(bytes_of(taps_extent(p), of_taps), 0);
+        GuardedBuffer out(bytes_of(output_extent(p), of_outputs), 0);
+        test::fill_random(in.data(), dtype, input_extent(p), random);
+        test::fill_random(filters.data(), of_taps, taps_extent(p), random);
+        const PlanOptions options{.device = "cpu", .algorithm = "direct", .threads = 2};
+        const Plan plan = make_plan(p, filters.data(), options);
+        columns += plan.explain().find("columns of") != std::string::npos ? 1 : 0;
+        plan.execute(out.data(), in.data());
+        ASSERT_TRUE(out.guards_intact()) << test::describe(p);
+
+        Problem row{.length = of.length, .taps = taps, .mode = mode, .boundary = boundary, .dtype = dtype};
+        row.real_taps = p.real_taps;
+        row.output_dtype = p.output_dtype;
+        const std::int64_t outputs = output_length(row);
+        std::vector<std::byte> alone_in(bytes_of(of.length, dtype)), alone(bytes_of(outputs, of_outputs));
+        const std::size_t in_bytes = size_of(dtype), out_bytes = size_of(of_outputs);
+        for (std::int64_t r = 0; r < of.recordings * of.channels; ++r) {
+            const std::int64_t recording = r / of.channels, channel = r % of.channels;
+            const auto at = [&](std::int64_t length, std::int64_t sample, std::size_t bytes) {
+                return static_cast<std::size_t>((recording * length + sample) * of.channels + channel) * bytes;
+            };
+            for (std::int64_t s = 0; s < of.length; ++s) {
+                std::memcpy(alone_in.data() + static_cast<std::size_t>(s) * in_bytes, in.data() + at(of.length, s, in_bytes),
+                            in_bytes);
+            }
+            const auto* const own = filters.data() + (of.own ? bytes_of(r * taps, of_taps) : 0);
+            make_plan(row, own, options).execute(alone.data(), alone_in.data());
+            for (std::int64_t o = 0; o < outputs; ++o) {
+                ASSERT_EQ(std::memcmp(out.data() + at(outputs, o, out_bytes),
+                                      alone.data() + static_cast<std::size_t>(o) * out_bytes, out_bytes),
+                          0)
+                    << "output " << o << " of channel " << channel << " of recording " << recording << ": " << test::describe(p);
+            }
+        }
+    }
+    EXPECT_GT(columns, 150);
+}
+
+}  // namespace
+}  // namespace tapline

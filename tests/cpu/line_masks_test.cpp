@@ -1,0 +1,58 @@
+// Masks of one row or column: whose images go as signals. That the results are right the property test says.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tapline/tapline.hpp"
+
+namespace tapline {
+namespace {
+
+Plan plan_of(const ImageProblem& p, PlanOptions options = {}) {
+    options.device = "cpu";
+    return make_plan(p, std::vector<float>(static_cast<std::size_t>(taps_extent(p)), 0.5F), options);
+}
+bool goes_as_signals(const Plan& plan) { return plan.explain().find("lines of images as signals") != std::string::npos; }
+
+TEST(LineMasks, StrictLongOnesAreCheckedTransforms) {
+    for (const auto& [height, width] : {std::pair<std::int64_t, std::int64_t>{1, 1001}, {1001, 1}}) {
+        ImageProblem p{.height = 1200, .width = 1200, .mask_height = height, .mask_width = width};
+        const Plan plan = plan_of(p, {.accuracy = Accuracy::strict});
+        EXPECT_EQ(plan.algorithm(), "overlap_save");
+        EXPECT_TRUE(goes_as_signals(plan));
+        // Parts of an image have the bits of the whole, whose blocks they do not know.
+        EXPECT_EQ(plan_of(p, {.accuracy = Accuracy::strict, .rows_alone = true}).algorithm(), "direct");
+    }
+}
+
+TEST(LineMasks, ShortRowsAreSignals) {
+    EXPECT_TRUE(goes_as_signals(plan_of({.height = 8, .width = 8, .batch = 3000, .mask_height = 9, .mask_width = 1})));
+    EXPECT_TRUE(
+        goes_as_signals(plan_of({.height = 8, .width = 8, .channels = 2, .batch = 3000, .mask_height = 1, .mask_width = 1})));
+    EXPECT_FALSE(goes_as_signals(plan_of({.height = 8, .width = 8, .batch = 3000, .mask_height = 2, .mask_width = 3})));
+    EXPECT_FALSE(goes_as_signals(plan_of({.height = 900, .width = 900, .mask_height = 9, .mask_width = 1})));
+}
+
+// Of two axes' modes lines have that of their own: a NaN reaches the outputs that see it, and no others.
+TEST(LineMasks, TheModeIsThatOfTheFilteredAxis) {
+    for (const Mode along : {Mode::leading, Mode::same, Mode::full, Mode::causal}) {
+        for (const int threads : {1, 3}) {
+            Problem p{.dtype = Dtype::f64};
+            p.axes.push_back({.length = 94, .taps = 94, .mode = along, .boundary = Boundary::reflect});
+            p.axes.push_back({.length = 32, .taps = 1, .mode = Mode::valid});
+            std::vector<double> in(94 * 32, 1.0);
+            in[24 * 32 + 9] = std::numeric_limits<double>::quiet_NaN();
+            const std::vector<double> taps(94, 0.5);
+            std::vector<double> sums(static_cast<std::size_t>(output_extent(p))), direct(sums.size());
+            const Plan plan = make_plan(p, taps, {.device = "cpu", .algorithm = "overlap_save", .threads = threads});
+            EXPECT_TRUE(goes_as_signals(plan)) << plan.explain();
+            plan.execute(sums.data(), in.data());
+            make_plan(p, taps, {.device = "cpu", .algorithm = "direct"}).execute(direct.data(), in.data());
+            for (std::size_t i = 0; i < sums.size(); ++i) { ASSERT_EQ(std::isnan(sums[i]), std::isnan(direct[i])) << i; }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tapline
