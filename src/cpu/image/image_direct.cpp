@@ -308,10 +308,6 @@ private:
 
 }  // namespace
 
-const core::Algorithm& image_direct_algorithm() {
-    static const DirectAlgorithm kInner;
-    static const PixelAlgorithm kAlgorithm(kInner);
-    return kAlgorithm;
-}
+const core::Algorithm& image_direct_algorithm() { return core::only<PixelAlgorithm, DirectAlgorithm>(); }
 
 }  // namespace tapline::cpu

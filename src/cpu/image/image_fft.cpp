@@ -274,10 +274,6 @@ public:
 
 }  // namespace
 
-const core::Algorithm& image_fft_algorithm() {
-    static const FftAlgorithm kInner;
-    static const PixelAlgorithm kAlgorithm(kInner);
-    return kAlgorithm;
-}
+const core::Algorithm& image_fft_algorithm() { return core::only<PixelAlgorithm, FftAlgorithm>(); }
 
 }  // namespace tapline::cpu
