@@ -308,6 +308,10 @@ private:
 
 }  // namespace
 
-const core::Algorithm& image_direct_algorithm() { return core::only<PixelAlgorithm, DirectAlgorithm>(); }
+const core::Algorithm& image_direct_algorithm() {
+    static const DirectAlgorithm kInner;
+    static const PixelAlgorithm kAlgorithm(kInner);
+    return kAlgorithm;
+}
 
 }  // namespace tapline::cpu

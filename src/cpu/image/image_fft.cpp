@@ -274,6 +274,10 @@ public:
 
 }  // namespace
 
-const core::Algorithm& image_fft_algorithm() { return core::only<PixelAlgorithm, FftAlgorithm>(); }
+const core::Algorithm& image_fft_algorithm() {
+    static const FftAlgorithm kInner;
+    static const PixelAlgorithm kAlgorithm(kInner);
+    return kAlgorithm;
+}
 
 }  // namespace tapline::cpu
