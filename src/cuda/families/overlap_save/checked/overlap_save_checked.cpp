@@ -76,7 +76,7 @@ Limited by: arithmetic in double and shared memory; direct sums where quiet pass
         auto chosen = std::make_unique<ChosenChecked>();
         const Problem& p = prepared.problem;
         chosen->plan = load_segments(checked_kernel_of, prepared, cut_of_plan(checked_kernel_of, kCheckedWarpCounts, prepared));
-        chosen->repair = repair_kernel_of(p);
+        chosen->repair = repair_kernel_of(p.dtype, p.taps_dtype);
         load_kernel(chosen->repair.kernel, static_cast<std::size_t>(chosen->repair.shared_bytes), prepared.device);
         return chosen;
     }
