@@ -12,15 +12,13 @@ namespace {
 
 // What Problem and ImageProblem have in common.
 ImageProblem common(const Problem& from) {
-    ImageProblem to;
-    to.mode = from.mode;
-    to.boundary = from.boundary;
-    to.constant = from.constant;
-    to.operation = from.operation;
-    to.scale = from.scale;
-    to.bias = from.bias;
-    to.clamp = from.clamp;
-    return to;
+    return {.mode = from.mode,
+            .boundary = from.boundary,
+            .constant = from.constant,
+            .operation = from.operation,
+            .scale = from.scale,
+            .bias = from.bias,
+            .clamp = from.clamp};
 }
 
 // What ImageProblem has words for.

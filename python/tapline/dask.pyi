@@ -6,8 +6,6 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from tapline import _Accuracy, _Boundary, _Mode, _Overflow
 
-__all__ = ["convolve", "correlate", "image", "to_zarr"]
-
 def convolve(
     x: Array,
     taps: ArrayLike,

@@ -5,8 +5,6 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from tapline import _Mode
 
-__all__ = ["ImagePlan", "Plan", "convolve", "correlate", "image"]
-
 class Plan:
     algorithm: str
     predicted_seconds: float

@@ -5,8 +5,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from tapline import _Mode
 
-__all__ = ["convolve", "correlate"]
-
 def convolve(
     x: ArrayLike,
     taps: ArrayLike,

@@ -5,20 +5,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from tapline._tools.typing import ArrayOnGpu, OnGpu
 
-__all__ = [
-    "convolve",
-    "convolve1d",
-    "correlate",
-    "correlate1d",
-    "gaussian_filter",
-    "gaussian_filter1d",
-    "laplace",
-    "prewitt",
-    "sobel",
-    "uniform_filter",
-    "uniform_filter1d",
-]
-
 @overload
 def convolve(
     input: NDArray[Any],

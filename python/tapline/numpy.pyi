@@ -4,8 +4,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from tapline._tools.typing import ArrayOnGpu, OnGpu
 
-__all__ = ["convolve", "correlate"]
-
 @overload
 def convolve(a: NDArray[Any], v: ArrayLike, mode: Literal["full", "same", "valid"] = "full") -> NDArray[Any]: ...
 @overload

@@ -5,18 +5,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from tapline._tools.typing import ArrayOnGpu, OnGpu
 
-__all__ = [
-    "choose_conv_method",
-    "convolve",
-    "convolve2d",
-    "correlate",
-    "correlate2d",
-    "correlation_lags",
-    "fftconvolve",
-    "oaconvolve",
-    "upfirdn",
-]
-
 def choose_conv_method(
     in1: ArrayLike | ArrayOnGpu,
     in2: ArrayLike | ArrayOnGpu,

@@ -4,8 +4,6 @@ from typing import Literal
 from torch import Tensor
 from torch.distributed import ProcessGroup
 
-__all__ = ["conv1d"]
-
 def conv1d(
     x: Tensor,
     taps: Tensor,

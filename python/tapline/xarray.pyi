@@ -6,8 +6,6 @@ from xarray import DataArray
 
 from tapline import _Mode
 
-__all__ = ["TaplineAccessor"]
-
 class TaplineAccessor:
     def __init__(self, array: DataArray) -> None: ...
     def convolve(

@@ -6,8 +6,6 @@ from numpy.typing import ArrayLike
 
 from tapline import _Mode
 
-__all__ = ["convolve", "correlate", "image"]
-
 _Source: TypeAlias = str | os.PathLike[str] | Any  # a path, or an array of zarr, h5py or NumPy
 _Target: TypeAlias = str | os.PathLike[str] | Any  # also a store of zarr
 _Opened: TypeAlias = Any  # an array of zarr, h5py or NumPy

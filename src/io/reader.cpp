@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "io/npy/header.hpp"
 #include "io/readers.hpp"
 #include "io/shape.hpp"
 #include "io/system.hpp"

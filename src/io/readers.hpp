@@ -2,12 +2,15 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "io/byte_source.hpp"
 #include "io/reader.hpp"
 
 namespace tapline::io {
 
+/// How a .npy file begins.
+inline constexpr std::string_view kNpyMagic{"\x93NUMPY", 6};
 std::unique_ptr<Reader> open_npy(std::unique_ptr<ByteSource> source);
 std::unique_ptr<Reader> open_raw(std::unique_ptr<ByteSource> source, Dtype dtype);
 std::unique_ptr<Reader> open_text(std::unique_ptr<ByteSource> source);

@@ -22,14 +22,14 @@ struct Shape {
 
 // The output stands at every alignment of `elements`: where a strip begins depends on it.
 void check(const Shape& shape, const std::string& algorithm, std::int64_t elements, Random& random) {
-    ImageProblem p;
-    p.height = shape.height;
-    p.width = shape.width;
-    p.channels = shape.channels;
-    p.mask_height = shape.mask_height;
-    p.mask_width = shape.mask_width;
-    p.dtype = shape.dtype;
-    p.boundary = test::pick(std::vector<Boundary>{Boundary::zero, Boundary::reflect, Boundary::wrap}, random);
+    const std::vector<Boundary> boundaries{Boundary::zero, Boundary::reflect, Boundary::wrap};
+    const ImageProblem p{.height = shape.height,
+                         .width = shape.width,
+                         .channels = shape.channels,
+                         .mask_height = shape.mask_height,
+                         .mask_width = shape.mask_width,
+                         .boundary = test::pick(boundaries, random),
+                         .dtype = shape.dtype};
     const auto bytes = [&](std::int64_t count) { return static_cast<std::size_t>(count) * size_of(p.dtype); };
     GuardedBuffer in(bytes(input_extent(p)), bytes(3)), taps(bytes(taps_extent(p)), 0),
         out(bytes(output_extent(p)), bytes(elements));

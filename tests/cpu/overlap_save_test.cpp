@@ -9,6 +9,7 @@
 
 #include "core/choice/engine.hpp"
 #include "reference/reference.hpp"
+#include "tapline/convolve.hpp"
 #include "tapline/info.hpp"
 #include "tapline/plan.hpp"
 
@@ -18,15 +19,7 @@ namespace {
 constexpr const char* kAlgorithms[] = {"overlap_save", "partitioned"};
 
 template <class T>
-struct RealOf {
-    using type = T;
-};
-template <class R>
-struct RealOf<std::complex<R>> {
-    using type = R;
-};
-template <class T>
-using Real = typename RealOf<T>::type;
+using Real = typename detail::RealOf<T>::type;
 template <class T>
 constexpr int kParts = sizeof(T) / sizeof(Real<T>);
 

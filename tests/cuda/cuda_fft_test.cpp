@@ -11,6 +11,7 @@
 #include "cuda/families/overlap_save/overlap_save_tables.hpp"
 #include "cuda/primitives/fft.cuh"
 #include "support/draw.hpp"
+#include "support/large_spectrum.hpp"
 
 namespace tapline::test {
 namespace {
@@ -200,12 +201,7 @@ public:
             }
         }
         for (std::size_t n = 0; n < 1024; ++n) { together(&z[n]); }
-        std::vector<Complex> outputs(samples.size());
-        for (std::size_t n = 0; n < kM; ++n) {
-            outputs[n] = complex_ ? Complex(z[n]) : Complex(z[n].real());
-            if (!complex_) { outputs[n + kM] = z[n].imag(); }
-        }
-        return outputs;
+        return cuda::overlap_save::samples_of(z, complex_);
     }
 
 private:

@@ -97,12 +97,7 @@ public:
         for (std::size_t n = 0; n < kWidth; ++n) { there(&z[n], n); }
         for (std::size_t row = 0; row < kRows; ++row) { convolve_row(&z[row * kWidth], &spectrum[row * kWidth]); }
         for (std::size_t n = 0; n < kWidth; ++n) { back(&z[n], n); }
-        std::vector<Complex> outputs(samples.size());
-        for (std::size_t i = 0; i < kM; ++i) {
-            outputs[i] = complex_ ? Complex(z[i]) : Complex(z[i].real());
-            if (!complex_) { outputs[i + kM] = z[i].imag(); }
-        }
-        return outputs;
+        return cuda::overlap_save::samples_of(z, complex_);
     }
 
 private:

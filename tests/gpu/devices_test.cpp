@@ -87,7 +87,7 @@ std::vector<std::byte> on_one(const Case& c, const std::string& algorithm) {
 }
 
 TEST_F(Devices, EveryAlgorithmGivesTheBitsOfOne) {
-    const std::int64_t cases = environment("TAPLINE_PROPERTY_CASES", 2000) / 20;
+    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", 2000) / 20;
     constexpr std::array kModes{Mode::full, Mode::same, Mode::valid, Mode::causal, Mode::leading};
     constexpr std::array kBoundaries{Boundary::zero,    Boundary::constant, Boundary::nearest,
                                      Boundary::reflect, Boundary::mirror,   Boundary::wrap};

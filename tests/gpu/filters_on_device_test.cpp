@@ -21,16 +21,7 @@ protected:
         std::vector<std::byte> in = random_elements(p.dtype, input_extent(p), random);
         if (spoiled) { spoil(in.data(), p.dtype, input_extent(p), random); }
         const std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
-        const DeviceBuffer device_in = DeviceBuffer::of(in);
-        const DeviceBuffer device_taps = DeviceBuffer::of(taps);
-        const DeviceBuffer out(bytes_of(output_extent(p), output_dtype(p)), Guard::output);
-        const DeviceBuffer workspace(plan.workspace_bytes());
-        const DeviceStream stream;
-        plan.execute_with_taps(out.data(), device_in.data(), device_taps.data(), workspace.span(), stream.get());
-        stream.synchronize();
-        EXPECT_TRUE(device_in.guards_intact() && device_taps.guards_intact()) << "wrote outside the inputs";
-        EXPECT_TRUE(out.guards_intact() && workspace.guards_intact()) << "wrote outside the outputs";
-        const std::vector<std::byte> values = out.values<std::byte>();
+        const std::vector<std::byte> values = executed_with_taps(plan, in, taps);
         EXPECT_EQ(compare(p, values.data(), in.data(), taps.data(), is_elementwise(plan)), "") << plan.explain() << describe(p);
     }
 

@@ -17,7 +17,7 @@ constexpr unsigned char kInputPattern = 0xFF;
 constexpr unsigned char kOutputPattern = 0xA5;
 
 // Zones of several pages of a tile: what a kernel misses by its halo or one tile lands inside.
-std::size_t guard_bytes() { return static_cast<std::size_t>(environment("TAPLINE_GPU_GUARD_BYTES", 4096)); }
+std::size_t guard_bytes() { return static_cast<std::size_t>(environment_number("TAPLINE_GPU_GUARD_BYTES", 4096)); }
 
 // Copies and waits. The emulated engine of tests/support, unlike a device, refuses host memory that is not pinned.
 void copy_now(int device, void* to, const void* from, std::size_t bytes, bool to_device) {
@@ -43,12 +43,7 @@ void copy_now(int device, void* to, const void* from, std::size_t bytes, bool to
 
 }  // namespace
 
-std::int64_t environment(const char* name, std::int64_t fallback) {
-    const char* text = std::getenv(name);
-    return text == nullptr || *text == 0 ? fallback : std::atoll(text);
-}
-
-bool gpu_required() { return environment("TAPLINE_REQUIRE_GPU", 0) != 0; }
+bool gpu_required() { return environment_number("TAPLINE_REQUIRE_GPU", 0) != 0; }
 
 const cuda_abi::Api& api() { return *gpu_host::library().api; }
 

@@ -10,16 +10,13 @@
 #include <vector>
 
 #include "gpu_host/library.hpp"
-#include "support/buffers.hpp"
+#include "support/case.hpp"
 #include "tapline/plan.hpp"
 
 namespace tapline::test {
 
 /// TAPLINE_REQUIRE_GPU=1: what would be skipped for want of a GPU fails instead.
 bool gpu_required();
-
-/// Environment variable as a number.
-std::int64_t environment(const char* name, std::int64_t fallback);
 
 inline std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
 
@@ -163,6 +160,23 @@ std::vector<T> execute_on_device(const Plan& plan, const void* in, std::size_t o
     EXPECT_TRUE(device_out.guards_intact()) << plan.algorithm() << " wrote outside the output";
     EXPECT_TRUE(workspace.guards_intact()) << plan.algorithm() << " wrote outside the workspace";
     return device_out.values<T>();
+}
+
+/// The output of a plan without taps. Signal, output and taps lie `offset` bytes behind a boundary of 256, taps where their type
+/// allows it.
+inline std::vector<std::byte> executed_with_taps(const Plan& plan, std::span<const std::byte> in, std::span<const std::byte> taps,
+                                                 std::size_t offset = 0) {
+    const Problem& p = plan.problem();
+    const DeviceBuffer device_in = DeviceBuffer::of(in, offset);
+    const DeviceBuffer device_taps = DeviceBuffer::of(taps, (offset + 3) / 4 * 4);
+    const DeviceBuffer out(bytes_of(output_extent(p), output_dtype(p)), Guard::output, offset);
+    const DeviceBuffer workspace(plan.workspace_bytes());
+    const DeviceStream stream;
+    plan.execute_with_taps(out.data(), device_in.data(), device_taps.data(), workspace.span(), stream.get());
+    stream.synchronize();
+    EXPECT_TRUE(device_in.guards_intact() && device_taps.guards_intact()) << "wrote outside the inputs";
+    EXPECT_TRUE(out.guards_intact() && workspace.guards_intact()) << "wrote outside the outputs";
+    return out.values<std::byte>();
 }
 
 }  // namespace tapline::test

@@ -35,7 +35,7 @@ std::string host_failure(const Plan& plan, const HostCase& c, std::size_t offset
 class HostBuffers : public GpuTest {};
 
 TEST_F(HostBuffers, ProblemsDrawnAtRandom) {
-    const std::int64_t cases = environment("TAPLINE_PROPERTY_CASES", 4000) / 8;
+    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", 4000) / 8;
     for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) {
         Random random(7000 + static_cast<std::uint64_t>(i));
         Problem p = draw_problem(700, 300, random);

@@ -71,7 +71,7 @@ TEST_F(OwnCases, BBroadcastBlock) {
 
 // The largest problem that the origin allows: 3e9 products, so sampled outputs are summed in double precision.
 TEST_F(OwnCases, BBroadcastBlockAtItsLargest) {
-    const bool brief = environment("TAPLINE_PROPERTY_CASES", 4000) < 1000;  // under a sanitizer
+    const bool brief = environment_number("TAPLINE_PROPERTY_CASES", 4000) < 1000;  // under a sanitizer
     const Problem p = correlation_of(brief ? 20000 : 1500000, 2047, Mode::valid);
     Random random(25);
     std::uniform_real_distribution<float> uniform(-1, 1);
@@ -92,7 +92,7 @@ TEST_F(OwnCases, BBroadcastBlockAtItsLargest) {
 }
 
 TEST_F(OwnCases, CFullConvolution) {
-    const bool brief = environment("TAPLINE_PROPERTY_CASES", 4000) < 1000;  // C0 takes minutes under a sanitizer
+    const bool brief = environment_number("TAPLINE_PROPERTY_CASES", 4000) < 1000;  // C0 takes minutes under a sanitizer
     const Problem p{.length = brief ? 300 : 16384, .taps = 32};
     for (const char* origin : {"C0", "C1", "C2", "C3", "C4", "C5"}) {
         for (const Rung& rung : rungs_of(origin)) { expect_textbook(rung, p); }

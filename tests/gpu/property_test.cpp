@@ -4,7 +4,7 @@
 
 #include "gpu/driver.hpp"
 #include "gpu/gpu.hpp"
-#include "support/case.hpp"
+#include "support/drawn_cases.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {
@@ -116,12 +116,8 @@ void run_case(std::uint64_t seed) {
 }
 
 TEST_P(Property, AgreesWithTheTextbook) {
-    if (const std::int64_t seed = environment("TAPLINE_PROPERTY_SEED", -1); seed >= 0) {
-        run_case(static_cast<std::uint64_t>(seed));
-        return;
-    }
-    const std::int64_t cases = environment("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
-    for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) { run_case(static_cast<std::uint64_t>(i * kShards + GetParam())); }
+    const auto shard = static_cast<std::uint64_t>(GetParam());
+    for_each_seed({.cases = kDefaultCases, .shares = kShards, .first = shard, .step = kShards}, run_case);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, Property, ::testing::Range(0, kShards));

@@ -82,7 +82,7 @@ void for_awkward_sizes(Mode mode, const Body& body) {
 class AwkwardSizes : public Rungs, public testing::WithParamInterface<int> {};
 
 TEST_P(AwkwardSizes, AreSolvedByEveryRung) {
-    const bool brief = environment("TAPLINE_PROPERTY_CASES", 4000) < 1000;  // under a sanitizer
+    const bool brief = environment_number("TAPLINE_PROPERTY_CASES", 4000) < 1000;  // under a sanitizer
     const Mode mode = kModes.at(static_cast<std::size_t>(GetParam()));
     Random random(static_cast<std::uint64_t>(GetParam()) + 20);
     for (const Rung& rung : rungs_of_rank(1)) {

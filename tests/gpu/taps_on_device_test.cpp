@@ -33,24 +33,9 @@ protected:
         return random_elements(dtype, elements, random);
     }
 
-    // The output. The signal, the output and the taps lie `offset` bytes behind a boundary of 256, taps where their type allows it.
-    static std::vector<std::byte> executed(const Problem& p, std::span<const std::byte> in, std::span<const std::byte> taps,
-                                           const Plan& plan, std::size_t offset = 0) {
-        const DeviceBuffer device_in = DeviceBuffer::of(in, offset);
-        const DeviceBuffer device_taps = DeviceBuffer::of(taps, (offset + 3) / 4 * 4);
-        const DeviceBuffer out(bytes_of(output_extent(p), output_dtype(p)), Guard::output, offset);
-        const DeviceBuffer workspace(plan.workspace_bytes());
-        const DeviceStream stream;
-        plan.execute_with_taps(out.data(), device_in.data(), device_taps.data(), workspace.span(), stream.get());
-        stream.synchronize();
-        EXPECT_TRUE(device_in.guards_intact() && device_taps.guards_intact()) << "wrote outside the inputs";
-        EXPECT_TRUE(out.guards_intact() && workspace.guards_intact()) << "wrote outside the outputs";
-        return out.values<std::byte>();
-    }
-
     static void expect_right(const Problem& p, std::span<const std::byte> in, std::span<const std::byte> taps, const Plan& plan,
                              std::size_t offset = 0) {
-        const std::vector<std::byte> values = executed(p, in, taps, plan, offset);
+        const std::vector<std::byte> values = executed_with_taps(plan, in, taps, offset);
         EXPECT_EQ(compare(p, values.data(), in.data(), taps.data(), is_elementwise(plan)), "")
             << p.taps << " taps, " << plan.algorithm() << ": " << plan.explain();
     }
@@ -294,7 +279,7 @@ TEST_F(TapsOnDevice, FewForLongSignals) {
             PlanOptions options = kOnDevice;
             options.algorithm = plan.algorithm();
             const std::vector<std::byte> wanted = execute_on_device<std::byte>(make_plan(p, taps.data(), options), in.data());
-            EXPECT_TRUE(executed(p, in, taps, plan) == wanted) << p.taps << " taps, " << plan.explain();
+            EXPECT_TRUE(executed_with_taps(plan, in, taps) == wanted) << p.taps << " taps, " << plan.explain();
         }
     }
 }
@@ -382,7 +367,7 @@ TEST_F(TapsOnDevice, FewThatAreNotFiniteBesideAVeryLongSignal) {
     options.algorithm = "tensor_direct";
     std::vector<std::byte> out;
     try {
-        out = executed(p, in, std::as_bytes(std::span(taps)), make_plan_without_taps(p, options));
+        out = executed_with_taps(make_plan_without_taps(p, options), in, std::as_bytes(std::span(taps)));
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
         return;

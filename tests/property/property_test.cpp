@@ -6,7 +6,7 @@
 
 #include "core/choice/engine.hpp"
 #include "core/problem/elements.hpp"
-#include "support/case.hpp"
+#include "support/drawn_cases.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {
@@ -23,22 +23,16 @@ Problem draw_any(Random& random) {
     if (kind < 45) { return draw_problem(600, 300, random); }
     if (kind < 85) { return draw_problem({.integers = true, .rates = true, .layouts = true}, random); }
     if (kind < 91) { return draw_image_problem(chance(0.1, random) ? 700 : 130, 40, kMostProducts, random); }
-    const Drawing image{.rank = 2,
-                        .most_samples = 130,
-                        .most_taps = 40,
-                        .most_products = kMostProducts,
-                        .integers = true,
-                        .rates = true,
-                        .halves = true,
-                        .layouts = true};
-    const Drawing volume{.rank = 3,
-                         .most_samples = 30,
-                         .most_taps = 8,
+    const bool is_image = kind < 97;  // or a volume
+    return draw_problem({.rank = is_image ? 2 : 3,
+                         .most_samples = is_image ? 130 : 30,
+                         .most_taps = is_image ? 40 : 8,
                          .most_products = kMostProducts,
                          .integers = true,
                          .rates = true,
-                         .layouts = true};
-    return draw_problem(kind < 97 ? image : volume, random);
+                         .halves = is_image,
+                         .layouts = true},
+                        random);
 }
 
 // The names of those that take the problem with this accuracy.
@@ -98,12 +92,8 @@ void run_case(std::uint64_t seed) {
 class Property : public ::testing::TestWithParam<int> {};
 
 TEST_P(Property, AgreesWithTheTextbook) {
-    if (const std::int64_t seed = environment_number("TAPLINE_PROPERTY_SEED", -1); seed >= 0) {
-        run_case(static_cast<std::uint64_t>(seed));
-        return;
-    }
-    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
-    for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) { run_case(static_cast<std::uint64_t>(i * kShards + GetParam())); }
+    const auto shard = static_cast<std::uint64_t>(GetParam());
+    for_each_seed({.cases = kDefaultCases, .shares = kShards, .first = shard, .step = kShards}, run_case);
 }
 
 // What is never drawn is never compared.

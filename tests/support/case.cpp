@@ -20,7 +20,7 @@ std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<st
 
 std::int64_t environment_number(const char* name, std::int64_t fallback) {
     const char* text = std::getenv(name);
-    return text == nullptr ? fallback : std::atoll(text);
+    return text == nullptr || *text == 0 ? fallback : std::atoll(text);
 }
 
 const void* Case::first_in() const { return in.data() + bytes_of(input_start(problem), problem.dtype); }

@@ -10,7 +10,7 @@
 
 namespace tapline::test {
 
-/// An environment variable as a number.
+/// An environment variable as a number; one that is empty is not set.
 std::int64_t environment_number(const char* name, std::int64_t fallback);
 
 struct Case {

@@ -7,6 +7,15 @@
 
 namespace tapline::cuda::overlap_save {
 
+/// The samples that points became: the real parts, then the imaginary ones, or complex ones.
+inline std::vector<Complex> samples_of(const std::vector<std::complex<float>>& points, bool is_complex) {
+    std::vector<Complex> samples(points.begin(), points.end());
+    if (is_complex) { return samples; }
+    for (Complex& sample : samples) { sample = sample.real(); }
+    for (const std::complex<float>& point : points) { samples.emplace_back(point.imag()); }
+    return samples;
+}
+
 /// e^(2 pi i e/2^bits) as a product of two numbers from small tables.
 class Turns {
 public:

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "cli/plot/spectrum.hpp"
+#include "cli/shared/spectrum.hpp"
 #include "tapline/types.hpp"
 
 namespace tapline::cli {

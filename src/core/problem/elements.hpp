@@ -31,6 +31,17 @@ auto with_integer_type(Dtype dtype, const F& f) {
                         std::uint64_t, bool>(dtype, f);
 }
 
+/// each(T); for every integer type: explicit instantiations.
+#define TAPLINE_FOR_INTEGERS(each) \
+    each(std::int8_t);             \
+    each(std::int16_t);            \
+    each(std::int32_t);            \
+    each(std::int64_t);            \
+    each(std::uint8_t);            \
+    each(std::uint16_t);           \
+    each(std::uint32_t);           \
+    each(std::uint64_t)
+
 /// f(T{}) for every dtype but the 16-bit floating ones, which have no type in C++.
 template <class F>
 auto with_type(Dtype dtype, const F& f) {

@@ -161,14 +161,7 @@ TAPLINE_GATHER(float);
 TAPLINE_GATHER(double);
 TAPLINE_GATHER(std::complex<float>);
 TAPLINE_GATHER(std::complex<double>);
-TAPLINE_GATHER(std::int8_t);
-TAPLINE_GATHER(std::int16_t);
-TAPLINE_GATHER(std::int32_t);
-TAPLINE_GATHER(std::int64_t);
-TAPLINE_GATHER(std::uint8_t);
-TAPLINE_GATHER(std::uint16_t);
-TAPLINE_GATHER(std::uint32_t);
-TAPLINE_GATHER(std::uint64_t);
+TAPLINE_FOR_INTEGERS(TAPLINE_GATHER);
 #undef TAPLINE_GATHER
 
 }  // namespace tapline::core

@@ -13,8 +13,8 @@
 #include "core/problem/epilogue.hpp"
 #include "core/problem/window.hpp"
 #include "cpu/caches.hpp"
-#include "cpu/direct/direct_cost.hpp"
-#include "cpu/direct/direct_shape.hpp"
+#include "cpu/direct/calls/direct_cost.hpp"
+#include "cpu/direct/calls/direct_shape.hpp"
 #include "cpu/direct/simd_columns.hpp"
 #include "cpu/lines/line_store.hpp"
 

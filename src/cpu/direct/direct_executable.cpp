@@ -8,7 +8,7 @@
 #include "core/problem/epilogue.hpp"
 #include "core/problem/window.hpp"
 #include "cpu/caches.hpp"
-#include "cpu/direct/direct_cost.hpp"
+#include "cpu/direct/calls/direct_cost.hpp"
 
 namespace tapline::cpu {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/choice/engine.hpp"
-#include "cpu/direct/direct_shape.hpp"
-#include "cpu/direct/simd_direct.hpp"
+#include "cpu/direct/calls/direct_shape.hpp"
+#include "cpu/direct/calls/simd_direct.hpp"
 #include "cpu/lines/line_store.hpp"
 #include "cpu/lines/line_tiles.hpp"
 

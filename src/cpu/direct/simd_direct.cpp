@@ -1,5 +1,5 @@
 // Direct convolution for the SIMD targets: the table of each, and the choice among them.
-#include "cpu/direct/simd_direct.hpp"
+#include "cpu/direct/calls/simd_direct.hpp"
 
 #include "cpu/simd_targets.hpp"
 

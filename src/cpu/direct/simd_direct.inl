@@ -15,7 +15,7 @@
 #include <cstring>
 #include <utility>
 
-#include "cpu/direct/simd_direct.hpp"
+#include "cpu/direct/calls/simd_direct.hpp"
 
 #if TAPLINE_NAMED_TARGET
 HWY_BEFORE_NAMESPACE();

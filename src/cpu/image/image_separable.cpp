@@ -6,7 +6,7 @@
 
 #include "core/plan/parallel.hpp"
 #include "cpu/algorithms.hpp"
-#include "cpu/direct/simd_direct.hpp"
+#include "cpu/direct/calls/simd_direct.hpp"
 #include "cpu/element_types.hpp"
 #include "cpu/image/image_cost.hpp"
 #include "cpu/image/image_patch.hpp"
@@ -338,10 +338,6 @@ private:
 
 }  // namespace
 
-const core::Algorithm& image_separable_algorithm() {
-    static const SeparableAlgorithm kInner;
-    static const PixelAlgorithm kAlgorithm(kInner);
-    return kAlgorithm;
-}
+const core::Algorithm& image_separable_algorithm() { return core::only<PixelAlgorithm, SeparableAlgorithm>(); }
 
 }  // namespace tapline::cpu

@@ -119,9 +119,6 @@ public:
 
 }  // namespace
 
-const core::Algorithm& integer_algorithm() {
-    static const IntegerAlgorithm algorithm;
-    return algorithm;
-}
+const core::Algorithm& integer_algorithm() { return core::only<IntegerAlgorithm>(); }
 
 }  // namespace tapline::cpu

@@ -268,9 +268,6 @@ std::unique_ptr<core::Executable> prepare_integer_fft(const core::Resolved& prob
     });
 }
 
-const core::Algorithm& integer_fft_algorithm() {
-    static const IntegerFftAlgorithm algorithm;
-    return algorithm;
-}
+const core::Algorithm& integer_fft_algorithm() { return core::only<IntegerFftAlgorithm>(); }
 
 }  // namespace tapline::cpu

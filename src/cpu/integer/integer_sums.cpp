@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/problem/elements.hpp"
+
 namespace tapline::cpu {
 namespace {
 
@@ -148,14 +150,7 @@ void IntegerSums<T>::pass(Acc* sums, const IntegerTaps& filter, const T* in, std
 }
 
 #define TAPLINE_SUMS(T) template class IntegerSums<T>
-TAPLINE_SUMS(std::int8_t);
-TAPLINE_SUMS(std::int16_t);
-TAPLINE_SUMS(std::int32_t);
-TAPLINE_SUMS(std::int64_t);
-TAPLINE_SUMS(std::uint8_t);
-TAPLINE_SUMS(std::uint16_t);
-TAPLINE_SUMS(std::uint32_t);
-TAPLINE_SUMS(std::uint64_t);
+TAPLINE_FOR_INTEGERS(TAPLINE_SUMS);
 #undef TAPLINE_SUMS
 
 }  // namespace tapline::cpu

@@ -7,8 +7,8 @@
 #include "core/plan/repeated.hpp"
 #include "core/problem/elements.hpp"
 #include "cpu/caches.hpp"
-#include "cpu/direct/direct_cost.hpp"
-#include "cpu/direct/direct_shape.hpp"
+#include "cpu/direct/calls/direct_cost.hpp"
+#include "cpu/direct/calls/direct_shape.hpp"
 #include "cpu/lines/line_moves.hpp"
 
 namespace tapline::cpu {

@@ -298,9 +298,6 @@ public:
 
 }  // namespace
 
-const core::Algorithm& textbook_algorithm() {
-    static const TextbookAlgorithm algorithm;
-    return algorithm;
-}
+const core::Algorithm& textbook_algorithm() { return core::only<TextbookAlgorithm>(); }
 
 }  // namespace tapline::cpu

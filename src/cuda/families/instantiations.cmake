@@ -9,33 +9,29 @@ set(per_element_type
   overlap_save/segment/overlap_save_kernels
   overlap_save/cluster/overlap_save_cluster_kernels
   overlap_save/large/overlap_save_large_kernels)
-# Samples of 16 bits whose outputs are f32.
-foreach(named i16:short "u16:unsigned short" f16:__half bf16:__nv_bfloat16)
-  string(REGEX MATCH "^[^:]+" name ${named})
-  string(REGEX REPLACE "^[^:]+:" "" ELEMENT ${named})
-  set(made ${CMAKE_CURRENT_BINARY_DIR}/families/overlap_save/segment/overlap_save_narrow_kernels_${name}.cu)
-  configure_file(${CMAKE_CURRENT_LIST_DIR}/overlap_save/segment/overlap_save_narrow_kernels.cu.in ${made} @ONLY)
-  list(APPEND family_sources ${made})
-endforeach()
-# Samples of f32 and complex64 in double.
-foreach(named f32:WideFloat complex64:WideComplex)
-  string(REGEX MATCH "^[^:]+" name ${named})
-  string(REGEX REPLACE "^[^:]+:" "" ELEMENT ${named})
-  set(made ${CMAKE_CURRENT_BINARY_DIR}/families/overlap_save/checked/overlap_save_checked_kernels_${name}.cu)
-  configure_file(${CMAKE_CURRENT_LIST_DIR}/overlap_save/checked/overlap_save_checked_kernels.cu.in ${made} @ONLY)
-  list(APPEND family_sources ${made})
-endforeach()
-foreach(source ${per_element_type} ${per_type_of_taps})
-  foreach(named ${element_types})
-    if(source IN_LIST per_type_of_taps AND named MATCHES "f16")
-      continue()
-    endif()
+# A source of the family's for each of the named C++ types, "name:type".
+function(tapline_instantiate source)
+  foreach(named ${ARGN})
     string(REGEX MATCH "^[^:]+" name ${named})
     string(REGEX REPLACE "^[^:]+:" "" ELEMENT ${named})
     set(made ${CMAKE_CURRENT_BINARY_DIR}/families/${source}_${name}.cu)
     configure_file(${CMAKE_CURRENT_LIST_DIR}/${source}.cu.in ${made} @ONLY)
     list(APPEND family_sources ${made})
   endforeach()
+  set(family_sources ${family_sources} PARENT_SCOPE)
+endfunction()
+# Samples of 16 bits whose outputs are f32.
+tapline_instantiate(overlap_save/segment/overlap_save_narrow_kernels
+  i16:short "u16:unsigned short" f16:__half bf16:__nv_bfloat16)
+# Samples of f32 and complex64 in double.
+tapline_instantiate(overlap_save/checked/overlap_save_checked_kernels f32:WideFloat complex64:WideComplex)
+foreach(source ${per_element_type})
+  tapline_instantiate(${source} ${element_types})
+endforeach()
+set(element_types_of_taps ${element_types})
+list(FILTER element_types_of_taps EXCLUDE REGEX "f16")
+foreach(source ${per_type_of_taps})
+  tapline_instantiate(${source} ${element_types_of_taps})
 endforeach()
 # Images' transforms, a source for each size of their tiles, of floats and of any type.
 foreach(SIZE 256 512 1024 2048)

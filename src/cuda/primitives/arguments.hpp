@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-#include "cuda/rung.hpp"
+#include "cuda/forward.hpp"
+#include "tapline/enums.hpp"
 
 namespace tapline::cuda {
 

@@ -9,40 +9,32 @@
 
 namespace tapline::cuda {
 
-/// S is the stored type of a sample: float, double, float2 and double2 (complex), __half, __nv_bfloat16.
-/// Sum is what products are added up in; a vector is 16 bytes, the widest load of one thread.
-template <class S>
-struct Element {
+template <class S, class R = S>
+struct StoredAsSums {
     using Sum = S;
-    using Real = S;
+    using Real = R;
     static __device__ Sum widen(S x) { return x; }
     static __device__ S narrow(Sum x) { return x; }
 };
-template <>
-struct Element<float2> {
-    using Sum = float2;
-    using Real = float;
-    static __device__ Sum widen(float2 x) { return x; }
-    static __device__ float2 narrow(Sum x) { return x; }
-};
-template <>
-struct Element<double2> {
-    using Sum = double2;
-    using Real = double;
-    static __device__ Sum widen(double2 x) { return x; }
-    static __device__ double2 narrow(Sum x) { return x; }
-};
-template <>
-struct Element<__half> {
+struct SumsInF32 {
     using Sum = float;
     using Real = float;
+};
+/// S is the stored type of a sample: float, double, float2 and double2 (complex), __half, __nv_bfloat16.
+/// Sum is what products are added up in; a vector is 16 bytes, the widest load of one thread.
+template <class S>
+struct Element : StoredAsSums<S> {};
+template <>
+struct Element<float2> : StoredAsSums<float2, float> {};
+template <>
+struct Element<double2> : StoredAsSums<double2, double> {};
+template <>
+struct Element<__half> : SumsInF32 {
     static __device__ Sum widen(__half x) { return __half2float(x); }
     static __device__ __half narrow(Sum x) { return __float2half_rn(x); }
 };
 template <>
-struct Element<__nv_bfloat16> {
-    using Sum = float;
-    using Real = float;
+struct Element<__nv_bfloat16> : SumsInF32 {
     static __device__ Sum widen(__nv_bfloat16 x) { return __bfloat162float(x); }
     static __device__ __nv_bfloat16 narrow(Sum x) { return __float2bfloat16_rn(x); }
 };

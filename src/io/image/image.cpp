@@ -5,6 +5,7 @@
 #include "io/format.hpp"
 #include "io/image/codecs.hpp"
 #include "io/npy/header.hpp"
+#include "io/readers.hpp"
 #include "io/shape.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "io/readers.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"
 

@@ -10,7 +10,6 @@
 
 namespace tapline::io {
 
-inline constexpr std::string_view kNpyMagic{"\x93NUMPY", 6};
 /// Version 1 cannot have more; an array of numbers needs a few hundred bytes.
 inline constexpr std::int64_t kNpyMaxHeaderBytes = 65535;
 

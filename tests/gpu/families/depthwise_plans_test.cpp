@@ -5,10 +5,10 @@
 #include <limits>
 #include <memory>
 
-#include "core/problem/half.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu_host/depthwise_plans.hpp"
 #include "gpu_host/library.hpp"
+#include "reference/numbers.hpp"
 #include "support/draw.hpp"
 #include "tapline/tapline.hpp"
 
@@ -17,17 +17,8 @@ namespace {
 
 constexpr int kDevice = 0;
 
-double value_at(const std::byte* data, Dtype dtype, std::size_t i) {
-    switch (dtype) {
-        case Dtype::f32:
-            return reinterpret_cast<const float*>(data)[i];
-        case Dtype::f64:
-            return reinterpret_cast<const double*>(data)[i];
-        case Dtype::f16:
-            return core::from_f16(reinterpret_cast<const std::uint16_t*>(data)[i]);
-        default:
-            return core::from_bf16(reinterpret_cast<const std::uint16_t*>(data)[i]);
-    }
+double value_at(const std::byte* data, Dtype dtype, std::int64_t i) {
+    return static_cast<double>(reference::number_at(data, dtype, i).real());
 }
 
 struct Tensor {
@@ -37,7 +28,7 @@ struct Tensor {
 
     Tensor(Dtype type, std::int64_t count, Random& random)
         : dtype(type), bytes(random_elements(type, count, random)), there(DeviceBuffer::of(bytes)) {}
-    [[nodiscard]] double at(std::int64_t i) const { return value_at(bytes.data(), dtype, static_cast<std::size_t>(i)); }
+    [[nodiscard]] double at(std::int64_t i) const { return value_at(bytes.data(), dtype, i); }
 };
 
 struct Expected {
@@ -77,7 +68,7 @@ void expect_close(const char* name, const DeviceBuffer& buffer, Dtype dtype, con
     buffer.read(got.data(), got.size());
     double error = 0, norm = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-        const double difference = value_at(got.data(), dtype, i) - wanted[i];
+        const double difference = value_at(got.data(), dtype, static_cast<std::int64_t>(i)) - wanted[i];
         error += difference * difference;
         norm += wanted[i] * wanted[i];
     }

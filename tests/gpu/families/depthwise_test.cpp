@@ -139,7 +139,7 @@ protected:
 };
 
 TEST_F(DepthwiseTest, AgainstFloat64) {
-    const auto seed = static_cast<std::uint64_t>(environment("TAPLINE_PROPERTY_SEED", 20));
+    const auto seed = static_cast<std::uint64_t>(environment_number("TAPLINE_PROPERTY_SEED", 20));
     Random random(seed);
     SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed));
     for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16}) {

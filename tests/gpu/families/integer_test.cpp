@@ -2,6 +2,7 @@
 // not fit. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as elsewhere.
 #include "gpu/driver.hpp"
 #include "gpu/gpu.hpp"
+#include "support/drawn_cases.hpp"
 #include "support/errors.hpp"
 #include "support/integer_cases.hpp"
 
@@ -48,20 +49,18 @@ protected:
 };
 
 TEST_F(Integers, OfAnyTypeLayoutAndEpilogue) {
-    const std::int64_t only = environment("TAPLINE_PROPERTY_SEED", -1);
-    const std::int64_t cases = only >= 0 ? only + 1 : environment("TAPLINE_PROPERTY_CASES", kDefaultCases);
-    for (std::int64_t seed = std::max<std::int64_t>(only, 0); seed < cases && !HasFailure(); ++seed) {
-        Random random(static_cast<std::uint64_t>(seed));
+    for_each_seed({.cases = kDefaultCases}, [&](std::uint64_t seed) {
+        Random random(seed);
         const int rank = static_cast<int>(between(1, 3, random));
         const bool is_long = rank == 1 && chance(0.2, random);
         const std::int64_t samples = is_long ? 2500 : rank == 1 ? 300 : rank == 2 ? 40 : 12;
         const std::int64_t taps = is_long ? 600 : rank == 1 ? 60 : 6;
-        check(draw_exact_problem(rank, samples, taps, random), static_cast<std::uint64_t>(seed), random);
-    }
+        check(draw_exact_problem(rank, samples, taps, random), seed, random);
+    });
 }
 
 TEST_F(Integers, UnderLongFilters) {
-    const std::int64_t cases = environment("TAPLINE_PROPERTY_CASES", kDefaultCases) / 50;
+    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / 50;
     for (std::int64_t seed = 0; seed < cases && !HasFailure(); ++seed) {
         Random random(static_cast<std::uint64_t>(seed));
         Problem p;

@@ -28,6 +28,7 @@
 #define __grid_constant__
 #undef __shared__
 #define __shared__
+#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
 
 namespace tapline::test::on_host {
 
@@ -65,6 +66,12 @@ bool add_sums_and_taps(const Add& add) {
     add.template operator()<float2, float2>();
     add.template operator()<double2, double>();
     add.template operator()<double2, double2>();
+    return true;
+}
+template <class Add>
+bool add_exact_sums(const Add& add) {
+    add.template operator()<std::int32_t, std::int32_t>();
+    add.template operator()<std::int64_t, std::int64_t>();
     return true;
 }
 

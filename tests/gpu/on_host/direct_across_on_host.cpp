@@ -1,7 +1,6 @@
 // The rung for rows side by side as C++; what it shares with others is in direct_tiles_on_host.cpp.
 #include "gpu/on_host/cuda_on_host.hpp"
 
-#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
 namespace tapline::cuda::across {
 alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }

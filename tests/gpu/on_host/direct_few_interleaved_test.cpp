@@ -6,7 +6,6 @@
 inline unsigned __funnelshift_r(unsigned low, unsigned high, int bits) {
     return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (bits & 31));
 }
-#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
 namespace tapline::cuda::few {
 alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "gpu/on_host/rung_on_host.hpp"
-#include "support/case.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
+#include "support/drawn_cases.hpp"
 
 namespace tapline::test {
 
@@ -58,16 +58,10 @@ inline bool run_drawn(const cuda::Rung& rung, const Problem& p, const core::Reso
 // of `rarest`.
 template <class RunCase>
 void run_shard(int shard, int shards, std::int64_t default_cases, std::int64_t rarest, const RunCase& run_case) {
-    if (const std::int64_t seed = environment_number("TAPLINE_PROPERTY_SEED", -1); seed >= 0) {
-        run_case(static_cast<std::uint64_t>(seed));
-        return;
-    }
-    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", default_cases) / shards;
     std::int64_t taken = 0;
-    for (std::int64_t i = 0; i < cases && !::testing::Test::HasFailure(); ++i) {
-        taken += run_case(static_cast<std::uint64_t>(shard) * 10000000 + static_cast<std::uint64_t>(i) + 1) ? 1 : 0;
-    }
-    EXPECT_GT(taken, cases / rarest);
+    const std::int64_t cases =
+        for_each_seed(seeds_of_shard(default_cases, shards, shard), [&](std::uint64_t seed) { taken += run_case(seed) ? 1 : 0; });
+    if (cases != 0) { EXPECT_GT(taken, cases / rarest); }
 }
 
 }  // namespace tapline::test

@@ -1,7 +1,6 @@
 // The rung of checked segments as C++, and plain segments of 16-bit samples as a rung of their own.
 #include "gpu/on_host/cuda_on_host.hpp"
 
-#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
 #define cudaMemsetAsync(to, value, bytes, stream) (std::memset(to, value, bytes), static_cast<void>(stream), cudaSuccess)
 #define __popcll(bits) __builtin_popcountll(bits)
 namespace tapline::cuda::overlap_save {

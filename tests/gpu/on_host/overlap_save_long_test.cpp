@@ -10,13 +10,13 @@
 
 #include "gpu/on_host/cuda_on_host.hpp"
 
-#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
 namespace tapline::cuda::overlap_save {
 extern uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }
 #include "cuda/families/overlap_save/large/overlap_save_large_cut.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_kernels.cuh"
 #include "cuda/families/overlap_save/large/overlap_save_large_spectrum.cuh"
+#include "cuda/families/overlap_save/large/overlap_save_large_tables.hpp"
 #include "cuda/families/overlap_save/long/overlap_save_long.cuh"
 #include "support/draw.hpp"
 

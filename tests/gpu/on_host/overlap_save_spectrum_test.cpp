@@ -7,7 +7,6 @@
 
 #include "gpu/on_host/cuda_on_host.hpp"
 
-#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
 namespace tapline::cuda::overlap_save {
 alignas(128) float4 spectra_shared[test::on_host::kSharedBytes / sizeof(float4)];
 }

@@ -11,7 +11,6 @@
 
 #include "gpu/on_host/cuda_on_host.hpp"
 
-#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
 namespace tapline::cuda::overlap_save {
 alignas(128) uint4 tiles_shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }

@@ -11,8 +11,8 @@
 #include "cuda/families/direct/direct.hpp"
 #include "cuda/families/tensor/short/short_rows.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
-#include "support/case.hpp"
 #include "support/draw.hpp"
+#include "support/drawn_cases.hpp"
 
 namespace tapline::test {
 namespace {
@@ -209,20 +209,16 @@ Taken run_case(std::uint64_t seed) {
 class SignalKernels : public ::testing::TestWithParam<int> {};
 
 TEST_P(SignalKernels, AgreeWithTheTextbook) {
-    if (const std::int64_t seed = environment_number("TAPLINE_PROPERTY_SEED", -1); seed >= 0) {
-        run_case(static_cast<std::uint64_t>(seed));
-        return;
-    }
-    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
     std::int64_t across = 0, rows = 0, widened = 0, in_short_rows = 0, columns = 0;
-    for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) {
-        const Taken taken = run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1);
+    const std::int64_t cases = for_each_seed(seeds_of_shard(kDefaultCases, kShards, GetParam()), [&](std::uint64_t seed) {
+        const Taken taken = run_case(seed);
         across += taken.across ? 1 : 0;
         rows += taken.rows ? 1 : 0;
         widened += taken.widened ? 1 : 0;
         in_short_rows += taken.in_short_rows ? 1 : 0;
         columns += taken.columns ? 1 : 0;
-    }
+    });
+    if (cases == 0) { return; }
     EXPECT_GT(rows, cases / 12);
     EXPECT_GT(across, cases / 12);
     EXPECT_GT(widened, cases / 20);

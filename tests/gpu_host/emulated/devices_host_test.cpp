@@ -3,6 +3,7 @@
 #include "core/problem/arrange.hpp"
 #include "gpu_host/devices/shares.hpp"
 #include "gpu_host/emulated/host_buffers.hpp"
+#include "support/drawn_cases.hpp"
 #include "support/errors.hpp"
 
 namespace tapline::test {
@@ -48,10 +49,8 @@ TEST_F(SeveralOnHost, NamesOfSeveralDevices) {
 }
 
 TEST_F(SeveralOnHost, AgreesWithTheTextbook) {
-    const char* const cases = std::getenv("TAPLINE_PROPERTY_CASES");
-    const std::int64_t count = cases == nullptr ? 600 : std::max<std::int64_t>(std::atoll(cases) / 16, 100);
-    for (std::int64_t seed = 0; seed < count && !HasFailure(); ++seed) {
-        Random random(static_cast<std::uint64_t>(seed));
+    for_each_seed({.cases = 9600, .shares = 16}, [](std::uint64_t seed) {
+        Random random(seed);
         gpu_host::PipelineSettings& settings = gpu_host::pipeline_settings();
         settings.chunk_bytes = between(16, 1500, random);
         settings.slots = static_cast<int>(between(1, 4, random));
@@ -61,12 +60,12 @@ TEST_F(SeveralOnHost, AgreesWithTheTextbook) {
                 ? Problem(draw_image_problem(30, 7, 3000000, random))
                 : draw_problem({.most_samples = 500, .most_taps = 100, .most_products = 3000000, .layouts = chance(0.5, random)},
                                random);
-        if (is_image && p.dtype != Dtype::f32 && p.dtype != Dtype::u8 && p.dtype != Dtype::u16) { continue; }
+        if (is_image && p.dtype != Dtype::f32 && p.dtype != Dtype::u8 && p.dtype != Dtype::u16) { return; }
         HostBuffers data(p, random);
         constexpr std::array kDevices{"cuda:0,1", "cuda:all", "cuda:2,0,1"};
         const PlanOptions options{.device = pick(kDevices, random), .threads = static_cast<int>(between(1, 5, random))};
         EXPECT_EQ(failure_of(p, data, options), "") << "seed " << seed << ": " << describe(p);
-    }
+    });
 }
 
 TEST_F(SeveralOnHost, SharesCoverEverythingOnce) {

@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "gpu_host/emulated/host_buffers.hpp"
+#include "support/drawn_cases.hpp"
 #include "support/errors.hpp"
 
 namespace tapline::test {
@@ -16,10 +17,8 @@ void draw_half(Problem& p, Random& random) {
 using HostPipeline = EmulatedCuda;
 
 TEST_F(HostPipeline, AgreesWithTheTextbook) {
-    const char* const cases = std::getenv("TAPLINE_PROPERTY_CASES");
-    const std::int64_t count = cases == nullptr ? 1500 : std::max<std::int64_t>(std::atoll(cases) / 16, 100);
-    for (std::int64_t seed = 0; seed < count && !HasFailure(); ++seed) {
-        Random random(static_cast<std::uint64_t>(seed));
+    for_each_seed({.cases = 24000, .shares = 16}, [](std::uint64_t seed) {
+        Random random(seed);
         gpu_host::PipelineSettings& settings = gpu_host::pipeline_settings();
         settings.piece_bytes = between(16, 700, random);
         settings.chunk_bytes = between(16, 1500, random);
@@ -38,7 +37,7 @@ TEST_F(HostPipeline, AgreesWithTheTextbook) {
             gpu_host::drop_idle_pipeline_memory(0);
             gpu_host::drop_idle_pipeline_memory(1);
         }
-    }
+    });
 }
 
 TEST_F(HostPipeline, NanAndAbsentTermsStayWhereTheyBelong) {

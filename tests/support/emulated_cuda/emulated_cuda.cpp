@@ -334,6 +334,16 @@ bool sum_rows(std::int32_t device, const RowSum* sum, Stream* stream, Status* st
     return true;
 }
 
+template <class T>
+void destroy(std::set<T*>& known, T* it) {
+    {
+        const std::lock_guard lock(world().mutex);
+        known.erase(it);
+    }
+    --world().live;
+    delete it;
+}
+
 const Api kApi = {
     .abi_version = kAbiVersion,
     .api_bytes = sizeof(Api),
@@ -379,15 +389,7 @@ const Api kApi = {
             return memory_limit() - world().used[device];
         },
     .make_stream = [](std::int32_t, Status* status) { return new_stream(status); },
-    .free_stream =
-        [](std::int32_t, Stream* stream) {
-            {
-                const std::lock_guard lock(world().mutex);
-                world().streams.erase(stream);
-            }
-            --world().live;
-            delete stream;
-        },
+    .free_stream = [](std::int32_t, Stream* stream) { destroy(world().streams, stream); },
     .make_event =
         [](std::int32_t, Status* status) {
             Event* const event = made<Event>("make_event", status);
@@ -395,15 +397,7 @@ const Api kApi = {
             if (event != nullptr) { world().events.insert(event); }
             return event;
         },
-    .free_event =
-        [](std::int32_t, Event* event) {
-            {
-                const std::lock_guard lock(world().mutex);
-                world().events.erase(event);
-            }
-            --world().live;
-            delete event;
-        },
+    .free_event = [](std::int32_t, Event* event) { destroy(world().events, event); },
     .record = record,
     .wait = wait,
     .synchronize = synchronize,

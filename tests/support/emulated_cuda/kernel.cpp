@@ -5,8 +5,9 @@
 #include <limits>
 #include <vector>
 
-#include "core/problem/half.hpp"
+#include "core/problem/elements.hpp"
 #include "core/problem/overflow.hpp"
+#include "reference/numbers.hpp"
 #include "tapline/types.hpp"
 
 namespace tapline::emulated {
@@ -16,93 +17,9 @@ using cuda_abi::Job;
 using cuda_abi::Problem;
 using Value = std::complex<double>;
 
-Value load(const void* data, Dtype dtype, std::int64_t i) {
-    switch (dtype) {
-        case Dtype::f32:
-            return static_cast<const float*>(data)[i];
-        case Dtype::f64:
-            return static_cast<const double*>(data)[i];
-        case Dtype::complex64:
-            return static_cast<const std::complex<float>*>(data)[i];
-        case Dtype::f16:
-            return core::from_f16(static_cast<const std::uint16_t*>(data)[i]);
-        case Dtype::bf16:
-            return core::from_bf16(static_cast<const std::uint16_t*>(data)[i]);
-        case Dtype::boolean:
-        case Dtype::u8:
-            return static_cast<const std::uint8_t*>(data)[i];
-        case Dtype::u16:
-            return static_cast<const std::uint16_t*>(data)[i];
-        case Dtype::u32:
-            return static_cast<const std::uint32_t*>(data)[i];
-        case Dtype::u64:
-            return static_cast<double>(static_cast<const std::uint64_t*>(data)[i]);
-        case Dtype::i8:
-            return static_cast<const std::int8_t*>(data)[i];
-        case Dtype::i16:
-            return static_cast<const std::int16_t*>(data)[i];
-        case Dtype::i32:
-            return static_cast<const std::int32_t*>(data)[i];
-        case Dtype::i64:
-            return static_cast<double>(static_cast<const std::int64_t*>(data)[i]);
-        default:
-            return static_cast<const std::complex<double>*>(data)[i];
-    }
-}
+Value load(const void* data, Dtype dtype, std::int64_t i) { return Value(reference::number_at(data, dtype, i)); }
 
-template <class T>
-void store_integer(void* data, std::int64_t i, double value) {
-    constexpr auto kLow = std::numeric_limits<T>::min();
-    constexpr auto kHigh = std::numeric_limits<T>::max();
-    const double rounded = std::nearbyint(value);
-    T result = std::isnan(value) ? T{0} : T{};
-    if (!std::isnan(value)) {
-        result =
-            rounded <= static_cast<double>(kLow) ? kLow : (rounded >= static_cast<double>(kHigh) ? kHigh : static_cast<T>(rounded));
-    }
-    static_cast<T*>(data)[i] = result;
-}
-
-void store(void* data, Dtype dtype, std::int64_t i, Value value) {
-    switch (dtype) {
-        case Dtype::f32:
-            static_cast<float*>(data)[i] = static_cast<float>(value.real());
-            return;
-        case Dtype::f64:
-            static_cast<double*>(data)[i] = value.real();
-            return;
-        case Dtype::complex64:
-            static_cast<std::complex<float>*>(data)[i] = std::complex<float>(value);
-            return;
-        case Dtype::complex128:
-            static_cast<std::complex<double>*>(data)[i] = value;
-            return;
-        case Dtype::f16:
-            static_cast<std::uint16_t*>(data)[i] = core::to_f16(value.real());
-            return;
-        case Dtype::bf16:
-            static_cast<std::uint16_t*>(data)[i] = core::to_bf16(value.real());
-            return;
-        case Dtype::boolean:
-            return store_integer<bool>(data, i, value.real());
-        case Dtype::i8:
-            return store_integer<std::int8_t>(data, i, value.real());
-        case Dtype::i16:
-            return store_integer<std::int16_t>(data, i, value.real());
-        case Dtype::i32:
-            return store_integer<std::int32_t>(data, i, value.real());
-        case Dtype::i64:
-            return store_integer<std::int64_t>(data, i, value.real());
-        case Dtype::u8:
-            return store_integer<std::uint8_t>(data, i, value.real());
-        case Dtype::u16:
-            return store_integer<std::uint16_t>(data, i, value.real());
-        case Dtype::u32:
-            return store_integer<std::uint32_t>(data, i, value.real());
-        case Dtype::u64:
-            return store_integer<std::uint64_t>(data, i, value.real());
-    }
-}
+void store(void* data, Dtype dtype, std::int64_t i, Value value) { reference::put_number(data, dtype, i, reference::Wide(value)); }
 
 // As the constant would be if it were stored in the signal.
 Value stored(const Problem& p, Value constant) {
@@ -167,33 +84,11 @@ bool put_integer(void* data, std::int64_t i, const core::Int192& value) {
 
 // Whether the type holds it.
 bool store_exact(void* data, Dtype dtype, std::int64_t i, const core::Int192& value) {
-    switch (dtype) {
-        case Dtype::f32:
-            static_cast<float*>(data)[i] = core::to_floating<float>(value);
-            return true;
-        case Dtype::f64:
-            static_cast<double*>(data)[i] = core::to_floating<double>(value);
-            return true;
-        case Dtype::boolean:
-            static_cast<std::uint8_t*>(data)[i] = value.is_zero() ? 0 : 1;
-            return true;
-        case Dtype::i8:
-            return put_integer<std::int8_t>(data, i, value);
-        case Dtype::i16:
-            return put_integer<std::int16_t>(data, i, value);
-        case Dtype::i32:
-            return put_integer<std::int32_t>(data, i, value);
-        case Dtype::i64:
-            return put_integer<std::int64_t>(data, i, value);
-        case Dtype::u8:
-            return put_integer<std::uint8_t>(data, i, value);
-        case Dtype::u16:
-            return put_integer<std::uint16_t>(data, i, value);
-        case Dtype::u32:
-            return put_integer<std::uint32_t>(data, i, value);
-        default:
-            return put_integer<std::uint64_t>(data, i, value);
-    }
+    if (dtype == Dtype::f32) { static_cast<float*>(data)[i] = core::to_floating<float>(value); }
+    if (dtype == Dtype::f64) { static_cast<double*>(data)[i] = core::to_floating<double>(value); }
+    if (dtype == Dtype::boolean) { static_cast<std::uint8_t*>(data)[i] = value.is_zero() ? 0 : 1; }
+    if (dtype == Dtype::boolean || !is_integer(dtype)) { return true; }
+    return core::with_integer_type(dtype, [&]<class T>(T) { return put_integer<T>(data, i, value); });
 }
 
 // The axis inside the cut one: of a signal a single sample.

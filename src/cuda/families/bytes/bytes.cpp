@@ -263,9 +263,6 @@ private:
 
 }  // namespace
 
-const Rung& direct_bytes() {
-    static const DirectBytes rung;
-    return rung;
-}
+const Rung& direct_bytes() { return core::only<DirectBytes>(); }
 
 }  // namespace tapline::cuda

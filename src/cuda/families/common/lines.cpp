@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/with_types.hpp"
 #include "cuda/launch.hpp"
-#include "cuda/primitives/elements.hpp"
 
 namespace tapline::cuda {
 
@@ -79,45 +79,22 @@ bool raw_constant(const Problem& p, unsigned char* to) {
         std::memcpy(to, &value, sizeof value);
         return true;
     };
-    const auto put_integer = [&]<class I>(I /*type*/) {
+    const auto put_integer = [&]<class I>(ElementType<I>) {
         // Its limits as doubles: the upper one is the first that does not fit.
         const double low = static_cast<double>(std::numeric_limits<I>::min());
         const double top = std::ldexp(1.0, std::numeric_limits<I>::digits);
         const bool fits = real >= low && real < top && real == std::floor(real);
         return fits && put(static_cast<I>(real));
     };
-    switch (p.dtype) {
-        case kF32:
-            return put(static_cast<float>(real));
-        case kF64:
-            return put(real);
-        case kComplex64:
-            return put(std::complex<float>(p.constant));
-        case kComplex128:
-            return put(p.constant);
-        case kF16:
-            return put(__half(real));
-        case kBf16:
-            return put(__nv_bfloat16(real));
-        case kI8:
-            return put_integer(std::int8_t{});
-        case kI16:
-            return put_integer(std::int16_t{});
-        case kI32:
-            return put_integer(std::int32_t{});
-        case kI64:
-            return put_integer(std::int64_t{});
-        case kU16:
-            return put_integer(std::uint16_t{});
-        case kU32:
-            return put_integer(std::uint32_t{});
-        case kU64:
-            return put_integer(std::uint64_t{});
-        case kBoolean:
-            return (real == 0 || real == 1) && put_integer(std::uint8_t{});
-        default:
-            return put_integer(std::uint8_t{});
-    }
+    if (p.dtype == kBoolean && real != 0 && real != 1) { return false; }
+    if (is_integer(p.dtype)) { return with_integer_type(p.dtype, put_integer); }
+    return with_sample_type(p.dtype, [&]<class S>(ElementType<S>) {
+        if constexpr (kIsComplexElement<S>) {
+            return put(std::complex<typename Element<S>::Real>(p.constant));
+        } else {
+            return put(S(real));
+        }
+    });
 }
 
 bool constant_fits(const Problem& p) {

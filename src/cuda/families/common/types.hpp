@@ -1,7 +1,7 @@
-// What families ask of a problem's types, and kernels' instantiations by type.
+// What families ask of a problem's types.
 #pragma once
 
-#include "cuda/primitives/elements.hpp"
+#include "cuda/families/common/with_types.hpp"
 #include "cuda/rung.hpp"
 
 namespace tapline::cuda {
@@ -31,54 +31,5 @@ inline Dtype sums_of(const Problem& p) {
 
 /// Integers are the CPU's.
 Refusal refuse_types(const Problem& p);
-
-template <class T>
-struct ElementType {
-    using Type = T;
-};
-
-/// body(ElementType<S>) with the type of samples; of integers what such a body returns by default.
-template <class Body>
-auto with_sample_type(Dtype dtype, const Body& body) -> decltype(body(ElementType<float>{})) {
-    switch (dtype) {
-        case Dtype::f32:
-            return body(ElementType<float>{});
-        case Dtype::f64:
-            return body(ElementType<double>{});
-        case Dtype::f16:
-            return body(ElementType<__half>{});
-        case Dtype::bf16:
-            return body(ElementType<__nv_bfloat16>{});
-        case Dtype::complex64:
-            return body(ElementType<float2>{});
-        case Dtype::complex128:
-            return body(ElementType<double2>{});
-        default:
-            return {};
-    }
-}
-
-/// body(ElementType<S>, ElementType<H>) with the types of samples and taps.
-template <class Body>
-auto with_types(Dtype dtype, Dtype taps_dtype, const Body& body) -> decltype(body(ElementType<float>{}, ElementType<float>{})) {
-    switch (dtype) {
-        case Dtype::f32:
-            return body(ElementType<float>{}, ElementType<float>{});
-        case Dtype::f64:
-            return body(ElementType<double>{}, ElementType<double>{});
-        case Dtype::f16:
-            return body(ElementType<__half>{}, ElementType<float>{});
-        case Dtype::bf16:
-            return body(ElementType<__nv_bfloat16>{}, ElementType<float>{});
-        case Dtype::complex64:
-            return is_complex(taps_dtype) ? body(ElementType<float2>{}, ElementType<float2>{})
-                                          : body(ElementType<float2>{}, ElementType<float>{});
-        case Dtype::complex128:
-            return is_complex(taps_dtype) ? body(ElementType<double2>{}, ElementType<double2>{})
-                                          : body(ElementType<double2>{}, ElementType<double>{});
-        default:
-            return {};
-    }
-}
 
 }  // namespace tapline::cuda

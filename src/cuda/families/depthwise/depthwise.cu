@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cuda/families/common/with_types.hpp"
 #include "cuda/families/depthwise/depthwise_kernels.cuh"
 #include "cuda/launch.hpp"
 #include "cuda/primitives/arguments.hpp"
@@ -93,19 +94,12 @@ unsigned checked_grid(std::int64_t blocks) {
     return static_cast<unsigned>(blocks);
 }
 
-// Calls body(S{}) with the element type.
+// Calls body(S{}) with the element type, a real one.
 template <class Body>
 void with_type(Dtype dtype, const Body& body) {
-    switch (dtype) {
-        case kF32:
-            return body(float{});
-        case kF64:
-            return body(double{});
-        case kF16:
-            return body(__half{});
-        default:
-            return body(__nv_bfloat16{});
-    }
+    with_sample_type(dtype, [&]<class S>(ElementType<S>) {
+        if constexpr (!kIsComplexElement<S>) { body(S{}); }
+    });
 }
 
 // Calls body(std::integral_constant) with k, at most kDepthwiseExactTaps.

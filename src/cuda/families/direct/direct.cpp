@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/ordered_taps.hpp"
 #include "cuda/families/common/shared_memory.hpp"
 #include "cuda/families/direct/direct.hpp"
@@ -85,9 +86,6 @@ private:
 
 }  // namespace
 
-const Rung& direct() {
-    static const Direct rung;
-    return rung;
-}
+const Rung& direct() { return core::only<Direct>(); }
 
 }  // namespace tapline::cuda

@@ -1,7 +1,7 @@
 // Direct summation on the CUDA cores, as the table of rungs sees it.
 #pragma once
 
-#include "cuda/rung.hpp"
+#include "cuda/forward.hpp"
 
 namespace tapline::cuda {
 

@@ -1,5 +1,5 @@
 // Rung 17: what it supports, how it is launched, which sizes are worth measuring.
-#include "cuda/families/direct/rows/direct_few_rows.hpp"
+#include "cuda/families/direct/direct_few_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -188,9 +188,6 @@ private:
 
 }  // namespace
 
-const Rung& direct_few() {
-    static const DirectFew rung;
-    return rung;
-}
+const Rung& direct_few() { return core::only<DirectFew>(); }
 
 }  // namespace tapline::cuda

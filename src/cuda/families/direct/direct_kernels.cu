@@ -1,5 +1,5 @@
 // The staged kernel for every element type, and the sum of segments.
-#include "cuda/families/common/types.hpp"
+#include "cuda/families/common/with_types.hpp"
 #include "cuda/families/direct/direct.cuh"
 #include "cuda/families/direct/split_taps.cuh"
 

@@ -5,6 +5,7 @@
 
 #include "cuda/families/common/grids.hpp"
 #include "cuda/primitives/arguments.hpp"
+#include "cuda/rung.hpp"
 
 namespace tapline::cuda {
 

@@ -185,9 +185,6 @@ private:
 
 }  // namespace
 
-const Rung& direct_window() {
-    static const DirectWindow rung;
-    return rung;
-}
+const Rung& direct_window() { return core::only<DirectWindow>(); }
 
 }  // namespace tapline::cuda

@@ -1,5 +1,5 @@
 // The window kernel for every element type.
-#include "cuda/families/common/types.hpp"
+#include "cuda/families/common/with_types.hpp"
 #include "cuda/families/direct/direct_window.cuh"
 
 namespace tapline::cuda::window {

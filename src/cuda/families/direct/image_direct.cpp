@@ -298,6 +298,8 @@ private:
 
 namespace image_direct_rung {
 
+bool has_exact(const Problem& p) { return !is_integer(p.dtype) || p.dtype == Dtype::u8 || p.dtype == Dtype::u16; }
+
 ExactKernel load_exact(const Problem& problem) {
     const ExactKernel kernel = exact_kernel_of(problem.dtype, problem.taps_dtype);
     load_kernel(kernel);
@@ -312,9 +314,6 @@ void launch_exact(ExactKernel kernel, const Prepared& prepared, const Job& job, 
 
 }  // namespace image_direct_rung
 
-const Rung& image_direct() {
-    static const ImageDirect instance;
-    return instance;
-}
+const Rung& image_direct() { return core::only<ImageDirect>(); }
 
 }  // namespace tapline::cuda

@@ -50,7 +50,7 @@ Kernel kernel_of(Dtype dtype, Dtype taps_dtype);
 ExactKernel exact_kernel_of(Dtype dtype, Dtype taps_dtype);
 
 /// Whether there is a kernel for its pixels that leaves out absent terms.
-inline bool has_exact(const Problem& p) { return !is_integer(p.dtype) || p.dtype == Dtype::u8 || p.dtype == Dtype::u16; }
+bool has_exact(const Problem& p);
 /// Term by term, any problem: where terms must stay absent. load_exact() returns what launch_exact() launches.
 ExactKernel load_exact(const Problem& problem);
 void launch_exact(ExactKernel kernel, const Prepared& prepared, const Job& job, const OnDevice& on_device, cudaStream_t stream);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cuda/families/common/cost.hpp"
 #include "cuda/families/direct/direct.hpp"
 #include "cuda/families/direct/direct_policies.hpp"
 #include "cuda/launch.hpp"
@@ -83,9 +84,6 @@ private:
 
 }  // namespace
 
-const Rung& split_taps() {
-    static const SplitTaps rung;
-    return rung;
-}
+const Rung& split_taps() { return core::only<SplitTaps>(); }
 
 }  // namespace tapline::cuda

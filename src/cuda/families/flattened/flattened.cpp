@@ -67,8 +67,8 @@ std::int64_t plane_bytes(const Problem& p) {
 
 class Flattened final : public Rung {
 public:
-    static constexpr Head head(const char* number) {
-        return {number, "flattened", "", R"(
+    static constexpr Head head(int rank) {
+        return {rank == 2 ? "08" : "09", "flattened", "", R"(
 Idea: an image whose rows have as much room between them as the mask is wide is one long signal, and the mask with its rows as far
 apart one long filter: the transforms for long filters convolve it
 Changed: masks of any size cost about the same, where tiles in shared memory ended at some thirty taps a side; volumes go the same
@@ -78,8 +78,8 @@ Limited by: memory: the image is laid out, transformed and taken back, each a pa
 )"};
     }
 
-    Flattened(const char* number, int rank)
-        : Rung(head(number), {.source = "src/cuda/families/flattened/flattened.cu", .rank = rank, .is_local = 0}) {}
+    explicit Flattened(int rank)
+        : Rung(head(rank), {.source = "src/cuda/families/flattened/flattened.cu", .rank = rank, .is_local = 0}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
@@ -272,13 +272,7 @@ private:
 
 }  // namespace
 
-const Rung& flattened_images() {
-    static const Flattened rung("08", 2);
-    return rung;
-}
-const Rung& flattened_volumes() {
-    static const Flattened rung("09", 3);
-    return rung;
-}
+const Rung& flattened_images() { return core::only_of<Flattened, 2>(); }
+const Rung& flattened_volumes() { return core::only_of<Flattened, 3>(); }
 
 }  // namespace tapline::cuda

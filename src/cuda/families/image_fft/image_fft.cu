@@ -262,9 +262,6 @@ Limited by: instructions, two thirds of what can be issued, and halos that give 
 
 }  // namespace
 
-const Rung& image_fft() {
-    static const ImageFft instance;
-    return instance;
-}
+const Rung& image_fft() { return core::only<ImageFft>(); }
 
 }  // namespace tapline::cuda

@@ -304,9 +304,6 @@ private:
 
 }  // namespace
 
-const Rung& image_fft_large() {
-    static const ImageFftLarge instance;
-    return instance;
-}
+const Rung& image_fft_large() { return core::only<ImageFftLarge>(); }
 
 }  // namespace tapline::cuda

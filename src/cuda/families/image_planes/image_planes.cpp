@@ -161,9 +161,6 @@ private:
 
 }  // namespace
 
-const Rung& image_planes() {
-    static const ImagePlanes instance;
-    return instance;
-}
+const Rung& image_planes() { return core::only<ImagePlanes>(); }
 
 }  // namespace tapline::cuda

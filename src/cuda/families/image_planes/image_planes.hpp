@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cuda/rung.hpp"
+#include "cuda/forward.hpp"
 
 namespace tapline::cuda {
 

@@ -211,9 +211,6 @@ private:
 
 }  // namespace
 
-const Rung& image_rows() {
-    static const ImageRows instance;
-    return instance;
-}
+const Rung& image_rows() { return core::only<ImageRows>(); }
 
 }  // namespace tapline::cuda

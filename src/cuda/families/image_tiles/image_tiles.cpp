@@ -455,9 +455,6 @@ private:
 
 }  // namespace
 
-const Rung& image_tiles() {
-    static const ImageTiles instance;
-    return instance;
-}
+const Rung& image_tiles() { return core::only<ImageTiles>(); }
 
 }  // namespace tapline::cuda

@@ -118,8 +118,11 @@ namespace {
 
 class IntegerAny final : public IntegerRung {
 public:
-    static constexpr Head head(const char* number) {
-        return {number, "integer_any", "", R"(
+    static constexpr Head head(int rank) {
+        return {rank == 1   ? "40"
+                : rank == 2 ? "16"
+                            : "17",
+                "integer_any", "", R"(
 Idea: exact sums of integers of any type, one output a thread, in 64 bits or, where those might not hold it, in 192
 Changed: no problem of integers is left to the CPU: every type, layout, boundary and number of axes
 Requires: integer or bool samples with integer taps
@@ -127,8 +130,8 @@ Limited by: instructions: each product has its own two loads, one with 192 bits 
 )"};
     }
 
-    IntegerAny(const char* number, int rank)
-        : IntegerRung(head(number),
+    explicit IntegerAny(int rank)
+        : IntegerRung(head(rank),
                       {.source = "src/cuda/families/integer/integer_any.cuh", .rank = rank, .takes_pieces = 1, .takes_outer = 1}) {}
     [[nodiscard]] Refusal refuse_sums(const Problem& /*p*/, const cuda_abi::Device& /*device*/) const override { return {}; }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
@@ -173,17 +176,8 @@ private:
 }  // namespace
 }  // namespace integer
 
-const Rung& integer_signals() {
-    static const integer::IntegerAny rung("40", 1);
-    return rung;
-}
-const Rung& integer_images() {
-    static const integer::IntegerAny rung("16", 2);
-    return rung;
-}
-const Rung& integer_volumes() {
-    static const integer::IntegerAny rung("17", 3);
-    return rung;
-}
+const Rung& integer_signals() { return core::only_of<integer::IntegerAny, 1>(); }
+const Rung& integer_images() { return core::only_of<integer::IntegerAny, 2>(); }
+const Rung& integer_volumes() { return core::only_of<integer::IntegerAny, 3>(); }
 
 }  // namespace tapline::cuda

@@ -162,9 +162,6 @@ private:
 }  // namespace
 }  // namespace integer
 
-const Rung& integer_direct() {
-    static const integer::IntegerDirect rung;
-    return rung;
-}
+const Rung& integer_direct() { return core::only<integer::IntegerDirect>(); }
 
 }  // namespace tapline::cuda

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/problem/taps_facts.hpp"
+#include "cuda/rung.hpp"
 
 namespace tapline::cuda::integer {
 namespace {

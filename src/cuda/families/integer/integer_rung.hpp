@@ -5,6 +5,7 @@
 
 #include "core/problem/elements.hpp"
 #include "cuda/families/integer/integer_any.hpp"
+#include "cuda/rung.hpp"
 
 namespace tapline::cuda::integer {
 

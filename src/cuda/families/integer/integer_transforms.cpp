@@ -268,9 +268,6 @@ private:
 }  // namespace
 }  // namespace integer
 
-const Rung& integer_transforms() {
-    static const integer::IntegerTransforms rung;
-    return rung;
-}
+const Rung& integer_transforms() { return core::only<integer::IntegerTransforms>(); }
 
 }  // namespace tapline::cuda

@@ -339,9 +339,6 @@ Limited by: Multiply-adds and the loads that feed them; the passes over halos.
 }  // namespace
 }  // namespace image_separable_rung
 
-const Rung& image_separable() {
-    static const image_separable_rung::ImageSeparable instance;
-    return instance;
-}
+const Rung& image_separable() { return core::only<image_separable_rung::ImageSeparable>(); }
 
 }  // namespace tapline::cuda

@@ -61,8 +61,11 @@ Places places_of(const Problem& p) {
 
 class StrictSums final : public Rung {
 public:
-    static constexpr Head head(const char* number) {
-        return {number, "strict_sums", "", R"(
+    static constexpr Head head(int rank) {
+        return {rank == 1   ? "57"
+                : rank == 2 ? "58"
+                            : "59",
+                "strict_sums", "", R"(
 Idea: samples are widened, the rung that is the fastest in double convolves them, and an output that is large enough to have kept
 the strict bound is stored; the few others are summed one by one
 Changed: large masks and the longest filters no longer cost a product each under strict accuracy
@@ -71,8 +74,7 @@ Limited by: what limits the rung inside, in double
 )"};
     }
 
-    StrictSums(const char* number, int rank)
-        : Rung(head(number), {.source = "src/cuda/families/strict_sums/strict_sums.cu", .rank = rank}) {}
+    explicit StrictSums(int rank) : Rung(head(rank), {.source = "src/cuda/families/strict_sums/strict_sums.cu", .rank = rank}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.accuracy != Accuracy::strict) { return "for strict accuracy only: others need no check"; }
         if (p.dtype != kF32 || p.taps_dtype != kF32 || p.output_dtype != kF32) { return "takes only f32"; }
@@ -203,17 +205,8 @@ private:
 
 }  // namespace
 
-const Rung& strict_signals() {
-    static const StrictSums rung("57", 1);
-    return rung;
-}
-const Rung& strict_images() {
-    static const StrictSums rung("58", 2);
-    return rung;
-}
-const Rung& strict_volumes() {
-    static const StrictSums rung("59", 3);
-    return rung;
-}
+const Rung& strict_signals() { return core::only_of<StrictSums, 1>(); }
+const Rung& strict_images() { return core::only_of<StrictSums, 2>(); }
+const Rung& strict_volumes() { return core::only_of<StrictSums, 3>(); }
 
 }  // namespace tapline::cuda

@@ -170,9 +170,6 @@ Limited by: the tensor cores: a quarter to a half of what they multiply is zeros
 
 }  // namespace
 
-const Rung& image_tensor() {
-    static const ImageTensor instance;
-    return instance;
-}
+const Rung& image_tensor() { return core::only<ImageTensor>(); }
 
 }  // namespace tapline::cuda

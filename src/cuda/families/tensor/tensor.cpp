@@ -390,9 +390,6 @@ private:
 
 }  // namespace
 
-const Rung& tensor_direct() {
-    static const TensorDirect rung;
-    return rung;
-}
+const Rung& tensor_direct() { return core::only<TensorDirect>(); }
 
 }  // namespace tapline::cuda

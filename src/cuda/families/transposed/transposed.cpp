@@ -359,9 +359,6 @@ private:
 
 }  // namespace
 
-const Rung& transposed_rows() {
-    static const TransposedRows instance;
-    return instance;
-}
+const Rung& transposed_rows() { return core::only<TransposedRows>(); }
 
 }  // namespace tapline::cuda

@@ -127,9 +127,6 @@ private:
 
 }  // namespace
 
-const Rung& widened_rows() {
-    static const WidenedRows instance;
-    return instance;
-}
+const Rung& widened_rows() { return core::only<WidenedRows>(); }
 
 }  // namespace tapline::cuda

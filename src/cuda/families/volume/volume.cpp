@@ -253,9 +253,6 @@ private:
 
 }  // namespace
 
-const Rung& volume_direct() {
-    static const VolumeDirect instance;
-    return instance;
-}
+const Rung& volume_direct() { return core::only<VolumeDirect>(); }
 
 }  // namespace tapline::cuda

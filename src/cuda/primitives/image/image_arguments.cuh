@@ -9,16 +9,12 @@ namespace tapline::cuda {
 
 /// Unsigned pixels: sums are floats, rounded to even and saturated on their way out; NaN becomes 0, as PTX's conversions have it.
 template <>
-struct Element<std::uint8_t> {
-    using Sum = float;
-    using Real = float;
+struct Element<std::uint8_t> : SumsInF32 {
     static __device__ Sum widen(std::uint8_t x) { return x; }
     static __device__ std::uint8_t narrow(Sum x) { return static_cast<std::uint8_t>(min(__float2uint_rn(x), 255u)); }
 };
 template <>
-struct Element<std::uint16_t> {
-    using Sum = float;
-    using Real = float;
+struct Element<std::uint16_t> : SumsInF32 {
     static __device__ Sum widen(std::uint16_t x) { return x; }
     static __device__ std::uint16_t narrow(Sum x) { return static_cast<std::uint16_t>(min(__float2uint_rn(x), 65535u)); }
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/primitives/copy_async.cuh"
 
@@ -9,26 +10,12 @@ namespace tapline::cuda {
 
 /// Elements as they lie in memory, by their size.
 template <int kBytes>
-struct RawOf;
-template <>
-struct RawOf<1> {
-    using Type = std::uint8_t;
-};
-template <>
-struct RawOf<2> {
-    using Type = std::uint16_t;
-};
-template <>
-struct RawOf<4> {
-    using Type = std::uint32_t;
-};
-template <>
-struct RawOf<8> {
-    using Type = std::uint64_t;
-};
-template <>
-struct RawOf<16> {
-    using Type = uint4;
+struct RawOf {
+    using Type = std::conditional_t<
+        kBytes == 1, std::uint8_t,
+        std::conditional_t<kBytes == 2, std::uint16_t,
+                           std::conditional_t<kBytes == 4, std::uint32_t, std::conditional_t<kBytes == 8, std::uint64_t, uint4>>>>;
+    static_assert(sizeof(Type) == kBytes);
 };
 
 /// So many threads that work together, this one's number.

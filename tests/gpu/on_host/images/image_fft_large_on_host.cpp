@@ -2,7 +2,6 @@
 #include "gpu/on_host/cuda_on_host.hpp"
 
 #define cudaMemsetAsync(to, value, bytes, stream) (std::memset(to, value, bytes), static_cast<void>(stream), cudaSuccess)
-#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
 #define cudaStreamSynchronize(stream) (static_cast<void>(stream), cudaSuccess)
 namespace tapline::cuda::image_fft_large_rung {
 alignas(128) char shared[test::on_host::kSharedBytes];

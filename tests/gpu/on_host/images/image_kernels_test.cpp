@@ -9,9 +9,9 @@
 #include "cuda/families/separable/separable_launch.hpp"
 #include "gpu/on_host/images/image_rungs.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
-#include "support/case.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
+#include "support/drawn_cases.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {
@@ -90,16 +90,7 @@ void run_case(std::uint64_t seed) {
 
 class ImageKernels : public ::testing::TestWithParam<int> {};
 
-TEST_P(ImageKernels, AgreeWithTheTextbook) {
-    if (const std::int64_t seed = environment_number("TAPLINE_PROPERTY_SEED", -1); seed >= 0) {
-        run_case(static_cast<std::uint64_t>(seed));
-        return;
-    }
-    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
-    for (std::int64_t i = 0; i < cases && !HasFatalFailure(); ++i) {
-        run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1);
-    }
-}
+TEST_P(ImageKernels, AgreeWithTheTextbook) { for_each_seed(seeds_of_shard(kDefaultCases, kShards, GetParam()), run_case); }
 
 // Bytes under small masks: one channel and several, rows of every alignment, narrower than a strip too, every boundary, an
 // epilogue, bands of rows.

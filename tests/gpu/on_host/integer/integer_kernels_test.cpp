@@ -15,6 +15,7 @@
 #include "cuda/families/integer/passes/integer_checked.hpp"
 #include "cuda/families/integer/passes/integer_long.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
+#include "support/drawn_cases.hpp"
 #include "support/integer_cases.hpp"
 
 namespace tapline::test {
@@ -101,13 +102,10 @@ bool run_case(std::uint64_t seed) {
 }
 
 TEST(IntegerKernels, AgreeWithTheTextbook) {
-    if (const std::int64_t seed = environment_number("TAPLINE_PROPERTY_SEED", -1); seed >= 0) {
-        run_case(static_cast<std::uint64_t>(seed));
-        return;
-    }
-    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases);
     std::int64_t overflows = 0;
-    for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) { overflows += run_case(static_cast<std::uint64_t>(i)) ? 1 : 0; }
+    const std::int64_t cases =
+        for_each_seed({.cases = kDefaultCases}, [&](std::uint64_t seed) { overflows += run_case(seed) ? 1 : 0; });
+    if (cases == 0) { return; }
     EXPECT_GT(overflows, cases / 20);
     EXPECT_GT(as_real, cases / 20);
     EXPECT_GT(checked, cases / 40);
@@ -115,9 +113,8 @@ TEST(IntegerKernels, AgreeWithTheTextbook) {
 
 // Several segments, samples and taps of every size.
 TEST(IntegerKernels, TransformsOfLongFilters) {
-    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / 20;
-    for (std::int64_t seed = 1; seed <= cases && !HasFailure(); ++seed) {
-        Random random(static_cast<std::uint64_t>(seed));
+    const std::int64_t cases = for_each_seed({.cases = kDefaultCases, .shares = 20, .first = 1}, [&](std::uint64_t seed) {
+        Random random(seed);
         Problem p;
         p.dtype = pick(kIntegerTypes, random);
         p.length = between(1000, 15000, random);
@@ -129,18 +126,16 @@ TEST(IntegerKernels, TransformsOfLongFilters) {
         p.constant = p.dtype == Dtype::boolean ? 1 : 100;
         if (chance(0.6, random)) { p.output_dtype = pick(kIntegerTypes, random); }
         p.overflow = chance(0.8, random) ? Overflow::wrap : Overflow::error;
-        run_case(p, static_cast<std::uint64_t>(seed), random,
+        run_case(p, seed, random,
                  {&cuda::integer_direct(), &cuda::integer_transforms(), &cuda::integer_tensor(), &cuda::integer_group()});
-    }
-    EXPECT_GT(transformed, cases / 4);
+    });
+    if (cases != 0) { EXPECT_GT(transformed, cases / 4); }
 }
 
 // Digits in double under digits of taps of any size, whatever makes the products; every layout.
 TEST(IntegerKernels, LongFiltersByDigits) {
-    const std::int64_t only = environment_number("TAPLINE_PROPERTY_SEED", -1);
-    const std::int64_t cases = only >= 0 ? only + 1 : environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / 10;
-    for (std::int64_t seed = std::max<std::int64_t>(only, 0); seed < cases && !HasFailure(); ++seed) {
-        Random random(static_cast<std::uint64_t>(seed));
+    const std::int64_t cases = for_each_seed({.cases = kDefaultCases, .shares = 10}, [&](std::uint64_t seed) {
+        Random random(seed);
         Problem p;
         p.dtype = pick(kIntegerTypes, random);
         p.taps = chance(0.5, random) ? between(1025, 1200, random) : between(64, 300, random);
@@ -165,9 +160,9 @@ TEST(IntegerKernels, LongFiltersByDigits) {
         for (std::int64_t t = 0; t < taps_extent(p); ++t) {
             taps[t] = between(1 - (std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1, random);
         }
-        run_filled(p, c, static_cast<std::uint64_t>(seed), random, {&cuda::integer_long()});
-    }
-    if (only < 0) {
+        run_filled(p, c, seed, random, {&cuda::integer_long()});
+    });
+    if (cases != 0) {
         EXPECT_GT(as_products, cases / 3);
         EXPECT_GT(of_digits, cases / 8);
     }
@@ -175,12 +170,10 @@ TEST(IntegerKernels, LongFiltersByDigits) {
 
 // Samples and outputs side by side, every type, taps of 8, 16, 32 bits and more, rows that begin anywhere.
 TEST(IntegerKernels, ProductsOfBytes) {
-    const std::int64_t only = environment_number("TAPLINE_PROPERTY_SEED", -1);
-    const std::int64_t cases = only >= 0 ? only + 1 : environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / 10;
     const std::int64_t before = as_bytes;
     const std::int64_t before_in_groups = as_group;
-    for (std::int64_t seed = std::max<std::int64_t>(only, 0); seed < cases && !HasFailure(); ++seed) {
-        Random random(static_cast<std::uint64_t>(seed));
+    const std::int64_t cases = for_each_seed({.cases = kDefaultCases, .shares = 10}, [&](std::uint64_t seed) {
+        Random random(seed);
         Problem p;
         p.dtype =
             pick(std::array{Dtype::i8, Dtype::i16, Dtype::i32, Dtype::i64, Dtype::u8, Dtype::u16, Dtype::u32, Dtype::u64}, random);
@@ -201,9 +194,9 @@ TEST(IntegerKernels, ProductsOfBytes) {
         for (std::int64_t t = 0; t < taps_extent(p); ++t) {
             taps[t] = between(1 - (std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1, random);
         }
-        run_filled(p, c, static_cast<std::uint64_t>(seed), random, {&cuda::integer_tensor(), &cuda::integer_group()});
-    }
-    if (only < 0) {
+        run_filled(p, c, seed, random, {&cuda::integer_tensor(), &cuda::integer_group()});
+    });
+    if (cases != 0) {
         EXPECT_GT(as_bytes - before, cases / 8);
         EXPECT_GT(as_group - before_in_groups, cases / 4);
     }
@@ -232,10 +225,8 @@ TEST(IntegerKernels, SumsOfBytesAtTheirBound) {
 
 // Recordings with time first: samples of one time are neighbours.
 TEST(IntegerKernels, RowsSideBySide) {
-    const std::int64_t only = environment_number("TAPLINE_PROPERTY_SEED", -1);
-    const std::int64_t cases = only >= 0 ? only + 1 : environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / 4;
-    for (std::int64_t seed = std::max<std::int64_t>(only, 0); seed < cases && !HasFailure(); ++seed) {
-        Random random(static_cast<std::uint64_t>(seed));
+    const std::int64_t cases = for_each_seed({.cases = kDefaultCases, .shares = 4}, [&](std::uint64_t seed) {
+        Random random(seed);
         Problem p;
         p.dtype = pick(std::array{Dtype::i32, Dtype::i64, Dtype::i16}, random);
         p.length = between(1, chance(0.3, random) ? 1500 : 300, random);
@@ -248,9 +239,9 @@ TEST(IntegerKernels, RowsSideBySide) {
         p.constant = -7;
         p.output_dtype = chance(0.7, random) ? p.dtype : pick(kIntegerTypes, random);
         p.overflow = Overflow::wrap;
-        run_case(p, static_cast<std::uint64_t>(seed), random, {&cuda::integer_lines()});
-    }
-    if (only < 0) { EXPECT_GT(across, cases / 10); }
+        run_case(p, seed, random, {&cuda::integer_lines()});
+    });
+    if (cases != 0) { EXPECT_GT(across, cases / 10); }
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #define cudaMemcpyAsync(to, from, bytes, kind, stream) (std::memcpy(to, from, bytes), static_cast<void>(stream), cudaSuccess)
 #define cudaStreamSynchronize(stream) (static_cast<void>(stream), cudaSuccess)
-#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
 
 namespace tapline::cuda::integer {
 alignas(128) uint4 direct_memory[test::on_host::kSharedBytes / sizeof(uint4)];

@@ -256,9 +256,6 @@ private:
 
 }  // namespace
 
-const Rung& direct_columns() {
-    static const DirectColumns rung;
-    return rung;
-}
+const Rung& direct_columns() { return core::only<DirectColumns>(); }
 
 }  // namespace tapline::cuda

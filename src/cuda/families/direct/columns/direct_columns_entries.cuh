@@ -1,7 +1,7 @@
 // Which kernel of columns takes which types.
 #pragma once
 
-#include "cuda/families/common/types.hpp"
+#include "cuda/families/common/with_types.hpp"
 #include "cuda/families/direct/columns/direct_columns.cuh"
 
 namespace tapline::cuda::columns {

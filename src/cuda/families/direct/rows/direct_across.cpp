@@ -222,9 +222,6 @@ private:
 
 }  // namespace
 
-const Rung& direct_across() {
-    static const DirectAcross rung;
-    return rung;
-}
+const Rung& direct_across() { return core::only<DirectAcross>(); }
 
 }  // namespace tapline::cuda

@@ -1,5 +1,5 @@
 // The kernels of rows side by side for every type of samples and taps.
-#include "cuda/families/common/types.hpp"
+#include "cuda/families/common/with_types.hpp"
 #include "cuda/families/direct/rows/direct_across.cuh"
 
 namespace tapline::cuda::across {

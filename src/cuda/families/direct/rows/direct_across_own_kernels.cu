@@ -1,5 +1,5 @@
 // The kernels of rows side by side with filters of their own: depthwise convolution, channels last.
-#include "cuda/families/common/types.hpp"
+#include "cuda/families/common/with_types.hpp"
 #include "cuda/families/direct/rows/direct_across.cuh"
 
 namespace tapline::cuda::across {

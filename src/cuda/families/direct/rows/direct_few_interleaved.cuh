@@ -1,7 +1,7 @@
 // 17: few taps of two to four interleaved rows.
 #pragma once
 
-#include "cuda/families/direct/rows/direct_few_rows.hpp"
+#include "cuda/families/direct/direct_few_rows.hpp"
 #include "cuda/families/direct/rows/few_window.cuh"
 #include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/store_tile.cuh"

@@ -1,5 +1,5 @@
 // Rung 17: which rows go which way, what that costs, how it is launched.
-#include "cuda/families/direct/rows/direct_few_rows.hpp"
+#include "cuda/families/direct/direct_few_rows.hpp"
 
 #include <algorithm>
 #include <cmath>

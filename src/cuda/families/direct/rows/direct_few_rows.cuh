@@ -1,7 +1,7 @@
 // 17: few taps of many short rows: a thread makes a vector of outputs of whichever row it lies in.
 #pragma once
 
-#include "cuda/families/direct/rows/direct_few_rows.hpp"
+#include "cuda/families/direct/direct_few_rows.hpp"
 #include "cuda/families/direct/rows/few_window.cuh"
 #include "cuda/primitives/epilogue.cuh"
 

@@ -183,9 +183,6 @@ private:
 
 }  // namespace
 
-const Rung& direct_rows() {
-    static const DirectRows rung;
-    return rung;
-}
+const Rung& direct_rows() { return core::only<DirectRows>(); }
 
 }  // namespace tapline::cuda

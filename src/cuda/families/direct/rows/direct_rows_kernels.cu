@@ -1,5 +1,5 @@
 // The kernels of rows on a line for every type of sums and taps.
-#include "cuda/families/common/types.hpp"
+#include "cuda/families/common/with_types.hpp"
 #include "cuda/families/direct/rows/direct_rows.cuh"
 
 namespace tapline::cuda::rows {

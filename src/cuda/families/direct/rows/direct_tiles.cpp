@@ -245,9 +245,6 @@ private:
 
 }  // namespace
 
-const Rung& direct_tiles() {
-    static const DirectTiles rung;
-    return rung;
-}
+const Rung& direct_tiles() { return core::only<DirectTiles>(); }
 
 }  // namespace tapline::cuda

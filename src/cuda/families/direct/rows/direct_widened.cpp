@@ -86,9 +86,6 @@ private:
 
 }  // namespace
 
-const Rung& direct_widened() {
-    static const DirectWidened rung;
-    return rung;
-}
+const Rung& direct_widened() { return core::only<DirectWidened>(); }
 
 }  // namespace tapline::cuda

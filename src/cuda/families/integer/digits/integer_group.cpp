@@ -136,9 +136,6 @@ private:
 }  // namespace
 }  // namespace integer
 
-const Rung& integer_group() {
-    static const integer::IntegerGroup rung;
-    return rung;
-}
+const Rung& integer_group() { return core::only<integer::IntegerGroup>(); }
 
 }  // namespace tapline::cuda

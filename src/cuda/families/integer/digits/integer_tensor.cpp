@@ -118,9 +118,6 @@ private:
 }  // namespace
 }  // namespace integer
 
-const Rung& integer_tensor() {
-    static const integer::IntegerTensor rung;
-    return rung;
-}
+const Rung& integer_tensor() { return core::only<integer::IntegerTensor>(); }
 
 }  // namespace tapline::cuda

@@ -42,8 +42,11 @@ std::uint64_t most_of(const Problem& p, const void* taps) {
 
 class IntegerChecked final : public IntegerRung {
 public:
-    static constexpr Head head(const char* number) {
-        return {number, "integer_checked", "", R"(
+    static constexpr Head head(int rank) {
+        return {rank == 1   ? "54"
+                : rank == 2 ? "55"
+                            : "56",
+                "integer_checked", "", R"(
 Idea: a pass finds the largest sample; where it says that 64 bits hold every sum, the fastest rung for sums of 64 bits has made
 the outputs, and the one for sums of any size ends before it begins
 Changed: numbers of 64 bits as they mostly are, small, cost a pass more than sums that wrap
@@ -52,8 +55,8 @@ Limited by: the pass, and what limits the rung inside
 )"};
     }
 
-    IntegerChecked(const char* number, int rank)
-        : IntegerRung(head(number),
+    explicit IntegerChecked(int rank)
+        : IntegerRung(head(rank),
                       {.source = "src/cuda/families/integer/passes/integer_checked.cu", .rank = rank, .takes_outer = 1}) {}
     [[nodiscard]] Refusal refuse_sums(const Problem& p, const cuda_abi::Device& device) const override {
         // Nothing here may be refused for taps that are smaller: filters of outer axes are prepared set by set.
@@ -145,17 +148,8 @@ private:
 }  // namespace
 }  // namespace integer
 
-const Rung& checked_integer_signals() {
-    static const integer::IntegerChecked rung("54", 1);
-    return rung;
-}
-const Rung& checked_integer_images() {
-    static const integer::IntegerChecked rung("55", 2);
-    return rung;
-}
-const Rung& checked_integer_volumes() {
-    static const integer::IntegerChecked rung("56", 3);
-    return rung;
-}
+const Rung& checked_integer_signals() { return core::only_of<integer::IntegerChecked, 1>(); }
+const Rung& checked_integer_images() { return core::only_of<integer::IntegerChecked, 2>(); }
+const Rung& checked_integer_volumes() { return core::only_of<integer::IntegerChecked, 3>(); }
 
 }  // namespace tapline::cuda

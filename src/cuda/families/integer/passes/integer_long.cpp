@@ -307,9 +307,6 @@ private:
 }  // namespace
 }  // namespace integer
 
-const Rung& integer_long() {
-    static const integer::IntegerLong rung;
-    return rung;
-}
+const Rung& integer_long() { return core::only<integer::IntegerLong>(); }
 
 }  // namespace tapline::cuda

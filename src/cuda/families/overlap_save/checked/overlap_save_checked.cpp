@@ -37,8 +37,7 @@ Requires: f32 or complex64 side by side, fewer taps than a segment has samples (
 Limited by: arithmetic in double and shared memory; direct sums where quiet passages lie beside loud ones
 )"};
 
-    OverlapSaveChecked()
-        : Rung(kHead, {.source = "src/cuda/families/overlap_save/checked/overlap_save_checked.cuh", .takes_pieces = 1}) {}
+    OverlapSaveChecked() : Rung(kHead, {.source = "src/cuda/families/overlap_save/overlap_save_checked.cuh", .takes_pieces = 1}) {}
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         const bool f32 = p.dtype == kF32 && p.taps_dtype == kF32;
@@ -77,7 +76,7 @@ Limited by: arithmetic in double and shared memory; direct sums where quiet pass
         auto chosen = std::make_unique<ChosenChecked>();
         const Problem& p = prepared.problem;
         chosen->plan = load_segments(checked_kernel_of, prepared, cut_of_plan(checked_kernel_of, kCheckedWarpCounts, prepared));
-        chosen->repair = repair_kernel_of(p);
+        chosen->repair = repair_kernel_of(p.dtype, p.taps_dtype);
         load_kernel(chosen->repair.kernel, static_cast<std::size_t>(chosen->repair.shared_bytes), prepared.device);
         return chosen;
     }
@@ -150,9 +149,6 @@ private:
 }  // namespace
 }  // namespace overlap_save
 
-const Rung& overlap_save_checked() {
-    static const overlap_save::OverlapSaveChecked rung;
-    return rung;
-}
+const Rung& overlap_save_checked() { return core::only<overlap_save::OverlapSaveChecked>(); }
 
 }  // namespace tapline::cuda

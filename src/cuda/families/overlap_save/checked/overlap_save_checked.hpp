@@ -8,10 +8,6 @@ namespace tapline::cuda::overlap_save {
 /// Of one warp to eight.
 inline constexpr std::array<int, 4> kCheckedWarpCounts{1, 2, 4, 8};
 
-/// The kernel of samples S, WideFloat or WideComplex, or none.
-template <class S>
-Kernel pick_checked_kernel(int warps, Spectrum spectrum);
-
 /// The bound of segments of so many warps and taps in correlation order.
 FilterBound bound_of(const std::byte* taps, std::int64_t count, Dtype type, int warps);
 

@@ -1,7 +1,6 @@
 // Which kernels of checked segments a type has.
 #pragma once
 
-#include "cuda/families/overlap_save/checked/overlap_save_checked.hpp"
 #include "cuda/families/overlap_save/segment/overlap_save_plain_kernel.cuh"
 
 namespace tapline::cuda::overlap_save {
@@ -16,18 +15,7 @@ Kernel pick_checked_spectrum(Spectrum spectrum) {
 
 template <class S>
 Kernel pick_checked_kernel(int warps, Spectrum spectrum) {
-    switch (warps) {
-        case 1:
-            return pick_checked_spectrum<S, 1>(spectrum);
-        case 2:
-            return pick_checked_spectrum<S, 2>(spectrum);
-        case 4:
-            return pick_checked_spectrum<S, 4>(spectrum);
-        case 8:
-            return pick_checked_spectrum<S, 8>(spectrum);
-        default:
-            return {};
-    }
+    return with_warps<8>(warps, [&]<int kWarps>() { return pick_checked_spectrum<S, kWarps>(spectrum); });
 }
 
 }  // namespace tapline::cuda::overlap_save

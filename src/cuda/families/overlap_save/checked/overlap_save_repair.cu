@@ -11,9 +11,9 @@ LoadedRepair repair_of() {
 
 }  // namespace
 
-LoadedRepair repair_kernel_of(const Problem& p) {
-    if (p.dtype == kF32) { return repair_of<float, float>(); }
-    return p.taps_dtype == kComplex64 ? repair_of<float2, float2>() : repair_of<float2, float>();
+LoadedRepair repair_kernel_of(Dtype dtype, Dtype taps_dtype) {
+    if (dtype == kF32) { return repair_of<float, float>(); }
+    return taps_dtype == kComplex64 ? repair_of<float2, float2>() : repair_of<float2, float>();
 }
 
 }  // namespace tapline::cuda::overlap_save

@@ -20,6 +20,6 @@ struct LoadedRepair {
     RepairKernel kernel = nullptr;
     int shared_bytes = 0;
 };
-LoadedRepair repair_kernel_of(const Problem& p);
+LoadedRepair repair_kernel_of(Dtype dtype, Dtype taps_dtype);
 
 }  // namespace tapline::cuda::overlap_save

@@ -37,9 +37,6 @@ Limited by: instructions, then the barriers at which a cluster's blocks wait for
 }  // namespace
 }  // namespace overlap_save
 
-const Rung& overlap_save_cluster() {
-    static const overlap_save::OverlapSaveCluster rung;
-    return rung;
-}
+const Rung& overlap_save_cluster() { return core::only<overlap_save::OverlapSaveCluster>(); }
 
 }  // namespace tapline::cuda

@@ -4,7 +4,6 @@
 #include "cuda/families/overlap_save/large/overlap_save_column_points.cuh"
 #include "cuda/families/overlap_save/large/overlap_save_columns_slow.cuh"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
-#include "cuda/families/overlap_save/large/overlap_save_large_tables.hpp"
 #include "cuda/families/overlap_save/large/with_neighbours.cuh"
 #include "cuda/families/overlap_save/overlap_save_outputs.cuh"
 #include "cuda/primitives/segment.cuh"

@@ -33,27 +33,11 @@ bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
     return kernel.function != nullptr && kernel.shared_bytes <= device.shared_bytes_per_block && cut_of(p, bits).outputs != 0;
 }
 
-// Of segments in an endless signal, whatever this one's length, so that a stream, which does not know it, gives the same bits. But
-// where a shorter segment holds the whole of a row, that.
 int best_bits(const Problem& p, const cuda_abi::Device& device) {
-    Problem endless = p;
-    endless.x.n = endless.x.outputs = std::int64_t{1} << 28;
-    endless.batch.length = 1;
-    int best = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (int bits = kLeastLargeBits; bits <= kMostLargeBits; ++bits) {
-        if (!has_size(p, bits, device)) { continue; }
-        const LargeCut whole = cut_of(p, bits);
-        if (whole.outputs >= p.x.outputs) {
-            return best != 0 && estimate(p, cut_of(p, best), device) < estimate(p, whole, device) ? best : bits;
-        }
-        const double seconds = estimate(endless, cut_of(endless, bits), device);
-        if (seconds < least) {
-            least = seconds;
-            best = bits;
-        }
-    }
-    return best;
+    return best_bits(
+        p, {.least = kLeastLargeBits, .most = kMostLargeBits, .endless = std::int64_t{1} << 28},
+        [&](int bits) { return has_size(p, bits, device); }, cut_of,
+        [&](const Problem& some, const LargeCut& cut) { return estimate(some, cut, device); });
 }
 
 // Of the shortest segments and taps that come later load_spectrum() has a kernel that is sooner done where taps are few: f32, 2^24
@@ -269,9 +253,6 @@ private:
 }  // namespace
 }  // namespace overlap_save
 
-const Rung& overlap_save_large() {
-    static const overlap_save::OverlapSaveLarge rung;
-    return rung;
-}
+const Rung& overlap_save_large() { return core::only<overlap_save::OverlapSaveLarge>(); }
 
 }  // namespace tapline::cuda

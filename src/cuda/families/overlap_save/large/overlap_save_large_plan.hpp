@@ -1,6 +1,8 @@
 // How large segments are worked on: which kernel, how many at a time, in which order, and what that takes.
 #pragma once
 
+#include <limits>
+
 #include "cuda/families/overlap_save/large/overlap_save_large_cut.hpp"
 
 namespace tapline::cuda::overlap_save {
@@ -52,5 +54,35 @@ LargeOrder order_of(const Problem& p, const LargeCut& cut, const Ring& ring, int
 
 /// Seconds of one execution: of segments of `cut`, as many as the problem's outputs take.
 double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device);
+
+/// Sizes of segments, from 2^least points to 2^most, and a signal that is long beside all of them.
+struct Sizes {
+    int least, most;
+    std::int64_t endless;
+};
+/// The size that is predicted to be the fastest, 0: there is none. Of segments in an endless signal, whatever this one's length, so
+/// that a stream, which does not know it, gives the same bits; but where a shorter segment holds the whole of a row, that.
+/// has_size(bits), cut_of(problem, bits), seconds_of(problem, cut).
+template <class HasSize, class CutOf, class SecondsOf>
+int best_bits(const Problem& p, const Sizes& sizes, const HasSize& has_size, const CutOf& cut_of, const SecondsOf& seconds_of) {
+    Problem endless = p;
+    endless.x.n = endless.x.outputs = sizes.endless;
+    endless.batch.length = 1;
+    int best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (int bits = sizes.least; bits <= sizes.most; ++bits) {
+        if (!has_size(bits)) { continue; }
+        const LargeCut whole = cut_of(p, bits);
+        if (whole.outputs >= p.x.outputs) {
+            return best != 0 && seconds_of(p, cut_of(p, best)) < seconds_of(p, whole) ? best : bits;
+        }
+        const double seconds = seconds_of(endless, cut_of(endless, bits));
+        if (seconds < least) {
+            least = seconds;
+            best = bits;
+        }
+    }
+    return best;
+}
 
 }  // namespace tapline::cuda::overlap_save

@@ -69,26 +69,11 @@ double seconds_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device&
     return segments * seconds_of_segment(p, cut, device);
 }
 
-// Of segments in an endless signal, but for one that holds a whole row: as large segments choose theirs.
 int best_bits(const Problem& p, const cuda_abi::Device& device) {
-    Problem endless = p;
-    endless.x.n = endless.x.outputs = std::int64_t{1} << 34;
-    endless.batch.length = 1;
-    int best = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (int bits = kLeastLongBits; bits <= kMostLongBits; ++bits) {
-        if (!has_size(p, bits, device)) { continue; }
-        const LargeCut whole = cut_of(p, bits);
-        if (whole.outputs >= p.x.outputs) {
-            return best != 0 && seconds_of(p, cut_of(p, best), device) < seconds_of(p, whole, device) ? best : bits;
-        }
-        const double seconds = seconds_of(endless, cut_of(endless, bits), device);
-        if (seconds < least) {
-            least = seconds;
-            best = bits;
-        }
-    }
-    return best;
+    return best_bits(
+        p, {.least = kLeastLongBits, .most = kMostLongBits, .endless = std::int64_t{1} << 34},
+        [&](int bits) { return has_size(p, bits, device); }, cut_of,
+        [&](const Problem& some, const LargeCut& cut) { return seconds_of(some, cut, device); });
 }
 
 class OverlapSaveLong final : public Rung, public TakesTapsOnDevice {
@@ -333,9 +318,6 @@ private:
 }  // namespace
 }  // namespace overlap_save
 
-const Rung& overlap_save_long() {
-    static const overlap_save::OverlapSaveLong rung;
-    return rung;
-}
+const Rung& overlap_save_long() { return core::only<overlap_save::OverlapSaveLong>(); }
 
 }  // namespace tapline::cuda

@@ -1,5 +1,5 @@
 // Which kernels of long segments there are.
-#include "cuda/families/common/types.hpp"
+#include "cuda/families/common/with_types.hpp"
 #include "cuda/families/overlap_save/long/overlap_save_long.cuh"
 
 namespace tapline::cuda::overlap_save {
@@ -12,7 +12,7 @@ LongKernels pick_long_kernels(Dtype samples) {
 }
 
 LongKernel pick_long_taps_kernel(Dtype taps, bool is_complex, bool wide) {
-    const auto of = [&]<class S>(ElementType<S>) -> LongKernel {
+    return with_sum_type(taps, [&]<class S>(ElementType<S>) -> LongKernel {
         using T = typename Element<S>::Real;
         if constexpr (kIsComplexElement<S>) {
             return wide ? &long_split_kernel<S, double, false> : &long_split_kernel<S, T, false>;
@@ -21,19 +21,7 @@ LongKernel pick_long_taps_kernel(Dtype taps, bool is_complex, bool wide) {
         } else {
             return wide ? &long_split_kernel<S, double, true> : &long_split_kernel<S, T, true>;
         }
-    };
-    switch (taps) {
-        case Dtype::f32:
-            return of(ElementType<float>{});
-        case Dtype::f64:
-            return of(ElementType<double>{});
-        case Dtype::complex64:
-            return of(ElementType<float2>{});
-        case Dtype::complex128:
-            return of(ElementType<double2>{});
-        default:
-            return nullptr;
-    }
+    });
 }
 
 }  // namespace tapline::cuda::overlap_save

@@ -1,5 +1,6 @@
 #include <string_view>
 
+#include "cuda/families/common/with_types.hpp"
 #include "cuda/families/overlap_save/row/overlap_save_causal_row.cuh"
 #include "cuda/families/overlap_save/row/overlap_save_long_row.hpp"
 
@@ -25,17 +26,8 @@ bool has_long_rows(const cuda_abi::Device& device) {
 }
 
 SegmentKernel long_row_kernel(Dtype dtype, bool whole, bool by_halves) {
-    const auto of_type = [&]<class S>(S) { return whole ? kernel_of<S, true>(by_halves) : kernel_of<S, false>(by_halves); };
-    switch (dtype) {
-        case kF32:
-            return of_type(float{});
-        case kF16:
-            return of_type(__half{});
-        case kBf16:
-            return of_type(__nv_bfloat16{});
-        default:
-            return nullptr;
-    }
+    return with_float_sums(
+        dtype, [&]<class S>(ElementType<S>) { return whole ? kernel_of<S, true>(by_halves) : kernel_of<S, false>(by_halves); });
 }
 
 }  // namespace tapline::cuda::overlap_save

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/with_types.hpp"
 #include "cuda/families/overlap_save/overlap_save_points.hpp"
 #include "cuda/families/overlap_save/row/overlap_save_long_row.hpp"
 #include "cuda/families/overlap_save/row/overlap_save_row.cuh"
@@ -23,21 +24,11 @@ constexpr std::int64_t kPointBytes = sizeof(float2);
 template <bool kWhole>
 SegmentKernel kernel_of(Dtype dtype, int warps, bool by_halves) {
     if (warps == kLongRowWarps) { return long_row_kernel(dtype, kWhole, by_halves); }
-    const auto of_type = [&]<class S>(S) -> SegmentKernel {
+    return with_float_sums(dtype, [&]<class S>(ElementType<S>) -> SegmentKernel {
         if (warps == ShortRow::kWarps) { return &overlap_save_row_kernel<S, ShortRow, kWhole>; }
         if (warps == Row::kWarps) { return &overlap_save_row_kernel<S, Row, kWhole>; }
         return nullptr;
-    };
-    switch (dtype) {
-        case kF32:
-            return of_type(float{});
-        case kF16:
-            return of_type(__half{});
-        case kBf16:
-            return of_type(__nv_bfloat16{});
-        default:
-            return nullptr;
-    }
+    });
 }
 
 /// At a time; of long rows half a one.

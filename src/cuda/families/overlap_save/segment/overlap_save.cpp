@@ -28,9 +28,6 @@ Limited by: instructions and shared memory about alike, then the signal that is 
 }  // namespace
 }  // namespace overlap_save
 
-const Rung& overlap_save_rung() {
-    static const overlap_save::OverlapSave rung;
-    return rung;
-}
+const Rung& overlap_save_rung() { return core::only<overlap_save::OverlapSave>(); }
 
 }  // namespace tapline::cuda

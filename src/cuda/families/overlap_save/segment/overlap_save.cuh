@@ -1,7 +1,7 @@
 // 27: from about a hundred taps on, by transforms: one kernel reads the signal once, convolves segments in registers, writes once.
 #pragma once
 
-#include "cuda/families/overlap_save/checked/overlap_save_checked.cuh"
+#include "cuda/families/overlap_save/overlap_save_checked.cuh"
 #include "cuda/families/overlap_save/overlap_save_outputs.cuh"
 #include "cuda/families/overlap_save/overlap_save_samples.cuh"
 #include "cuda/families/overlap_save/segment/overlap_save_convolve.cuh"

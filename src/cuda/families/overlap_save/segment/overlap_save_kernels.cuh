@@ -23,21 +23,8 @@ Kernel pick_spectrum(Spectrum spectrum) {
 
 template <class S>
 Kernel pick_segment_kernel(int warps, Spectrum spectrum) {
-    switch (warps) {
-        case 1:
-            return pick_spectrum<S, 1>(spectrum);
-        case 2:
-            return pick_spectrum<S, 2>(spectrum);
-        case 4:
-            return pick_spectrum<S, 4>(spectrum);
-        case 8:
-            return pick_spectrum<S, 8>(spectrum);
-        case 16:
-            if constexpr (kMostWarps<typename Element<S>::Real> == 16) { return pick_spectrum<S, 16>(spectrum); }
-            return {};
-        default:
-            return {};
-    }
+    return with_warps<kMostWarps<typename Element<S>::Real>>(warps,
+                                                             [&]<int kWarps>() { return pick_spectrum<S, kWarps>(spectrum); });
 }
 
 }  // namespace tapline::cuda::overlap_save

@@ -12,9 +12,7 @@ struct Narrow {
     Raw value;
 };
 template <class Raw>
-struct Element<Narrow<Raw>> {
-    using Sum = float;
-    using Real = float;
+struct Element<Narrow<Raw>> : SumsInF32 {
     static __device__ Sum widen(Narrow<Raw> x) {
         if constexpr (std::is_integral_v<Raw>) {
             // The last bits of 2^23 + x, which a conversion would make at a quarter of the rate.
@@ -32,9 +30,7 @@ struct ToBytes {
     float value;
 };
 template <>
-struct Element<ToBytes> {
-    using Sum = float;
-    using Real = float;
+struct Element<ToBytes> : SumsInF32 {
     static __device__ Sum widen(ToBytes x) { return x.value; }
 };
 template <>

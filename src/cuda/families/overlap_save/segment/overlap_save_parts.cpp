@@ -155,9 +155,6 @@ private:
 }  // namespace
 }  // namespace overlap_save
 
-const Rung& overlap_save_parts() {
-    static const overlap_save::OverlapSaveParts rung;
-    return rung;
-}
+const Rung& overlap_save_parts() { return core::only<overlap_save::OverlapSaveParts>(); }
 
 }  // namespace tapline::cuda

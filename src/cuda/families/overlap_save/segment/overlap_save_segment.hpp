@@ -32,11 +32,27 @@ Kernel kernel_of_size() {
     return k;
 }
 
+/// body.operator()<warps>() for so many warps a segment, a power of 2 of up to kMost; no kernel for others.
+template <int kMost, int kWarps = 1, class Body>
+Kernel with_warps(int warps, const Body& body) {
+    if (warps == kWarps) { return body.template operator()<kWarps>(); }
+    if constexpr (kWarps < kMost) { return with_warps<kMost, 2 * kWarps>(warps, body); }
+    return {};
+}
+
 /// The kernel of samples S side by side for so many warps a segment, or none.
 template <class S>
 Kernel pick_segment_kernel(int warps, Spectrum spectrum);
 /// The one of any layout whose samples are widened to sums X.
 template <class X>
 Kernel pick_tiles_kernel(int warps);
+/// The one of samples Raw of 16 bits side by side and outputs of f32, under one filter.
+template <class Raw>
+Kernel pick_narrow_kernel(int warps);
+/// The one of samples of f32 and outputs of u8.
+Kernel pick_to_bytes_kernel(int warps);
+/// The one of samples S, WideFloat or WideComplex, whose outputs are checked.
+template <class S>
+Kernel pick_checked_kernel(int warps, Spectrum spectrum);
 
 }  // namespace tapline::cuda::overlap_save

@@ -40,11 +40,6 @@ std::vector<Part> parts_of(std::int64_t taps, const Cut& cut);
 using KernelOf = Kernel (*)(const Problem& p, int warps, bool plain, Spectrum spectrum);
 Kernel segment_kernel_of(const Problem& p, int warps, bool plain, Spectrum spectrum);
 
-/// The one of samples Raw of 16 bits side by side and outputs of f32, under one filter.
-template <class Raw>
-Kernel pick_narrow_kernel(int warps);
-/// The one of samples of f32 and outputs of u8.
-Kernel pick_to_bytes_kernel(int warps);
 /// Whether such a kernel takes the problem's segments where strides are plain.
 bool takes_narrow(const Problem& p, int warps);
 

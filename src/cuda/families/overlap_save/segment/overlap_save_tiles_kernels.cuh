@@ -20,21 +20,7 @@ Kernel tiles_kernel() {
 
 template <class X>
 Kernel pick_tiles_kernel(int warps) {
-    switch (warps) {
-        case 1:
-            return tiles_kernel<X, 1>();
-        case 2:
-            return tiles_kernel<X, 2>();
-        case 4:
-            return tiles_kernel<X, 4>();
-        case 8:
-            return tiles_kernel<X, 8>();
-        case 16:
-            if constexpr (kMostWarps<typename Element<X>::Real> == 16) { return tiles_kernel<X, 16>(); }
-            return {};
-        default:
-            return {};
-    }
+    return with_warps<kMostWarps<typename Element<X>::Real>>(warps, [&]<int kWarps>() { return tiles_kernel<X, kWarps>(); });
 }
 
 }  // namespace tapline::cuda::overlap_save

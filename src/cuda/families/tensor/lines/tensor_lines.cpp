@@ -217,9 +217,6 @@ private:
 
 }  // namespace
 
-const Rung& tensor_lines_rung() {
-    static const TensorLines rung;
-    return rung;
-}
+const Rung& tensor_lines_rung() { return core::only<TensorLines>(); }
 
 }  // namespace tapline::cuda

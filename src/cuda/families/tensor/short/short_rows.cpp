@@ -157,9 +157,6 @@ private:
 
 }  // namespace
 
-const Rung& short_rows_rung() {
-    static const ShortRows rung;
-    return rung;
-}
+const Rung& short_rows_rung() { return core::only<ShortRows>(); }
 
 }  // namespace tapline::cuda

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cpu/direct/simd_direct.hpp"
+#include "cpu/direct/calls/simd_direct.hpp"
 
 namespace tapline::cpu {
 

@@ -1,4 +1,4 @@
-#include "cli/plot/spectrum.hpp"
+#include "cli/shared/spectrum.hpp"
 
 #include <algorithm>
 #include <bit>

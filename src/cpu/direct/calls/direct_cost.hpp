@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "cpu/direct/simd_direct.hpp"
+#include "cpu/direct/calls/simd_direct.hpp"
 #include "cpu/targets.hpp"
 
 namespace tapline::cpu {
