@@ -69,7 +69,7 @@ Problem problem_of(const Problem& p, const Signals& s) {
         inner.batch = {s.of_image, apart ? p.x.in_stride : 1, apart ? p.x.out_stride : 1, 0};
     }
     if (s.outer) { inner.outer[0] = p.batch; }
-    inner.narrow_taps = inner.exact_specials = false;
+    inner.equal_taps = inner.exact_specials = false;
     inner.separable = 0;
     return inner;
 }

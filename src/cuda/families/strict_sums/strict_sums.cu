@@ -115,8 +115,7 @@ __device__ __noinline__ Wide<S> sum_by_warp(const Check& c, const Output& o) {
             for (std::int64_t t = lane; t < c.x.k; t += 32) {
                 const Met x = meet(c.x, o.x + t - c.x.origin);
                 if (x.index < 0 && !x.is_constant) { continue; }
-                const Wide<S> sample =
-                    instead || x.index < 0 ? constant_of<S>(c) : sample_at<S>(c, row + x.index * c.x.in_stride);
+                const Wide<S> sample = instead || x.index < 0 ? constant_of<S>(c) : sample_at<S>(c, row + x.index * c.x.in_stride);
                 multiply_add(sum, sample, widened(taps[t]));
             }
         }

@@ -25,18 +25,28 @@ __host__ __device__ constexpr int groups(int chunks) { return chunks <= 1 ? 5 : 
 __host__ __device__ constexpr int threads(int chunks) { return groups(chunks) * tensor::kThreads; }
 __host__ __device__ constexpr int entries_bytes(int chunks) { return kHeaderBytes + 2 * chunks * chunks * kPieceBytes; }
 
+/// Rows side by side, whose samples of one time are neighbours: channels of recordings. Numbers of elements are those of floats.
+/// A tile has some recordings, or some channels of one.
+struct Apart {
+    std::int64_t recordings, channels;
+    std::int64_t channel_tiles;  // of a recording
+    int tile_recordings, tile_channels;
+    std::int64_t in_recording, out_recording, in_channel, out_channel, in_sample, out_sample;
+};
+
 /// Where rows lie. Samples [first_sample, first_sample + samples) of the piece are read.
 struct Shape {
     int first_sample, samples, outputs;
     int in_vectors, out_vectors;  // all rows' begin at 16 bytes and are whole vectors
-    int buffer_bytes;             // of 64 rows, where they lie one after the other and come and go as a whole; else 0
+    int buffer_bytes;             // of a tile, where it comes and goes in bulk; else 0
     std::int64_t tiles;
+    Apart apart;
 };
 
 using Kernel = void (*)(Arguments a, Shape g);
 
-/// For rows of so many chunks; null if the library was built for no device that has such products.
-Kernel kernel_of(int chunks);
+/// For rows of so many chunks, one after the other or `apart`; null if the library was built for no device that has such products.
+Kernel kernel_of(int chunks, bool apart);
 
 }  // namespace tapline::cuda::short_rows
 
