@@ -155,9 +155,16 @@ Problem draw_short_apart(Random& random) {
     const std::int64_t recordings = chance(0.2, random) ? 1 : between(2, chance(0.3, random) ? 90 : 9, random);
     const std::int64_t outputs = std::max<std::int64_t>(output_length(drawn), 1);
     const std::int64_t gap = channels >= 64 && chance(0.3, random) ? 4 : 0;
-    axis.input_stride = axis.output_stride = channels + gap;
+    if (chance(0.3, random)) {  // every second or third sample, backwards, with gaps between rows
+        const std::int64_t step = between(1, 3, random);
+        axis.input_stride = step * (chance(0.3, random) ? -1 : 1);
+        axis.output_stride = 1;
+        p.batch_axes = {{recordings, axis.length * step + between(0, 9, random), outputs, 0}};
+    } else {
+        axis.input_stride = axis.output_stride = channels + gap;
+        p.batch_axes = {{recordings, axis.length * (channels + gap), outputs * (channels + gap), 0}, {channels, 1, 1, 0}};
+    }
     p.axes = {axis};
-    p.batch_axes = {{recordings, axis.length * (channels + gap), outputs * (channels + gap), 0}, {channels, 1, 1, 0}};
     return p;
 }
 

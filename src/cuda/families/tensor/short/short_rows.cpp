@@ -52,9 +52,19 @@ bool follow_each_other(const Problem& p, const Job& job) {
     return !is_complex(p.dtype) && job.in_stride == 1 && job.out_stride == 1 && (job.packed != 0 || !p.has_outer());
 }
 
-// Rows side by side: an axis whose elements are neighbours, and one more at most; complex samples are two rows each.
-// tile_recordings = 0: they lie otherwise.
-Apart apart_of(const Problem& p, const Job& job, std::int64_t samples, std::int64_t outputs) {
+Job whole_job(const Problem& p) {
+    Job job;
+    job.batch = p.batch.length;
+    job.in_batch = p.batch.in_stride;
+    job.out_batch = p.batch.out_stride;
+    job.in_stride = p.x.in_stride;
+    job.out_stride = p.x.out_stride;
+    return job;
+}
+
+// The axes of rows: one whose elements are neighbours, if there is one, and one more at most; complex samples are two rows each.
+// tile_recordings = 0: there are more.
+Apart axes_of(const Problem& p, const Job& job) {
     const Rows rows = rows_of(p, job);
     const std::int64_t parts = parts_of(p);
     RowAxis channels{1, 1, 1};
@@ -81,39 +91,51 @@ Apart apart_of(const Problem& p, const Job& job, std::int64_t samples, std::int6
     a.out_sample = job.out_stride * parts;
     a.channel_tiles = divide_up(a.channels, std::int64_t{kTileRows});
     a.tile_channels = static_cast<int>(std::min<std::int64_t>(a.channels, kTileRows));
-    if (recording_axes > 1 || std::max(std::abs(a.in_sample), std::abs(a.out_sample)) > kMostStep) { return a; }
-    a.tile_recordings = kTileRows / a.tile_channels;
-    if (a.channel_tiles == 1) {
-        // Tiles of whole vectors, if there are any.
-        const auto unit = [&](std::int64_t size) { return kVector / std::gcd(kVector, size * a.channels); };
-        const std::int64_t whole = std::max(unit(samples), unit(outputs));
-        if (a.tile_recordings >= whole) { a.tile_recordings = static_cast<int>(a.tile_recordings / whole * whole); }
-    }
+    const bool near_enough = std::max(std::abs(a.in_sample), std::abs(a.out_sample)) <= kMostStep;
+    a.tile_recordings = recording_axes > 1 || !near_enough ? 0 : kTileRows / a.tile_channels;
     return a;
 }
 
-// Whether tiles come and go in bulk, so many samples and outputs of a row.
-bool goes_in_bulk(const Apart& a, std::int64_t samples, std::int64_t outputs) {
-    if (a.tile_recordings == 0 || a.channels == 1) { return false; }
-    const auto is_whole = [](std::int64_t size) { return size % kVector == 0; };
+bool is_whole(std::int64_t elements) { return elements % kVector == 0; }
+
+// Of which samples [first, first + samples) are read; whole_recordings = 0: tiles do not come and go in bulk.
+Apart apart_of(const Problem& p, const Job& job, std::int64_t first, std::int64_t samples, std::int64_t outputs) {
+    constexpr std::int64_t kMostBetween = 4;  // elements of memory for each sample
+    Apart a = axes_of(p, job);
+    if (a.tile_recordings == 0) { return a; }
     if (a.channel_tiles != 1) {
-        return is_whole(a.channels) && is_whole(a.in_sample) && is_whole(a.out_sample) && is_whole(a.in_recording) &&
-               is_whole(a.out_recording);
+        const bool whole = is_whole(a.channels) && is_whole(a.in_sample) && is_whole(a.out_sample) && is_whole(a.in_recording) &&
+                           is_whole(a.out_recording) && a.in_sample > 0;
+        a.whole_recordings = whole ? a.recordings : 0;
+        return a;
     }
-    const bool packed = a.in_sample == a.channels && a.out_sample == a.channels &&
-                        (a.recordings == 1 || (a.in_recording == samples * a.channels && a.out_recording == outputs * a.channels));
-    return packed && a.recordings > 1 && is_whole(a.tile_recordings * a.in_recording) &&
-           is_whole(a.tile_recordings * a.out_recording);
+    // Tiles of whole vectors, if there are any.
+    const auto unit = [](std::int64_t step) { return kVector / std::gcd(kVector, step); };
+    const std::int64_t vectors = std::max(unit(a.in_recording), unit(a.out_recording));
+    if (a.tile_recordings >= vectors) { a.tile_recordings = static_cast<int>(a.tile_recordings / vectors * vectors); }
+    const std::int64_t reach = (first + samples - 1) * std::abs(a.in_sample);
+    const std::int64_t extent = reach + a.channels;
+    const bool packed = a.out_sample == a.channels && a.out_recording == outputs * a.channels;
+    const bool apart =
+        std::abs(a.in_sample) >= a.channels && a.in_recording >= extent && a.in_recording <= kMostBetween * samples * a.channels;
+    if (packed && apart && is_whole(a.tile_recordings * a.in_recording) && is_whole(a.tile_recordings * a.out_recording)) {
+        a.in_front = a.in_sample < 0 ? reach : 0;
+        a.whole_recordings = a.recordings - (a.in_recording > extent ? 1 : 0);
+    }
+    return a;
+}
+Apart apart_of(const Problem& p) { return apart_of(p, whole_job(p), 0, p.x.n, p.x.outputs); }
+
+// Elements of a tile on its way in or out.
+std::int64_t tile_elements(const Apart& a, std::int64_t samples, std::int64_t outputs) {
+    if (a.channel_tiles != 1) { return kTileRows * std::max(samples, outputs); }
+    return a.tile_recordings * std::max(a.in_recording, a.out_recording);
 }
 
-Job whole_job(const Problem& p) {
-    Job job;
-    job.batch = p.batch.length;
-    job.in_batch = p.batch.in_stride;
-    job.out_batch = p.batch.out_stride;
-    job.in_stride = p.x.in_stride;
-    job.out_stride = p.x.out_stride;
-    return job;
+// Whether rows are those of the kernel for any steps.
+bool are_apart(const Problem& p) {
+    if (!follow_each_other(p, whole_job(p))) { return true; }
+    return p.batch.in_stride != p.x.n && apart_of(p).whole_recordings > 0;  // gaps that come along
 }
 
 class ShortRows final : public DirectRung {
@@ -123,7 +145,7 @@ Idea: a row's outputs are its samples times one matrix, the same for all rows, i
 sample: rows go from memory to registers, through tensor cores, and back
 Changed: a row is no band with room around it: what a window reads beyond its ends is not multiplied, or folded into the matrix
 Requires: compute capability 9.0; f32, or complex64 under real taps; one filter; at most 128 samples and outputs a row, rows one
-after the other or side by side; any boundary but a constant one; not under strict accuracy
+after the other or side by side, their samples in any steps; any boundary but a constant one; not under strict accuracy
 Limited by: memory
 )"};
 
@@ -146,9 +168,8 @@ Limited by: memory
         if (p.x.n < 1 || p.x.n > kMostSamples || p.x.outputs > kMostSamples) {
             return "rows of more than " + std::to_string(kMostSamples) + " samples or outputs";
         }
-        const Job job = whole_job(p);
-        if (!follow_each_other(p, job) && !goes_in_bulk(apart_of(p, job, p.x.n, p.x.outputs), p.x.n, p.x.outputs)) {
-            return "neither samples nor rows lie side by side, without gaps";
+        if (are_apart(p) && apart_of(p).whole_recordings == 0) {
+            return "neither samples nor rows lie side by side, or with gaps that are too large";
         }
         if (p.x.boundary == kConstant) { return "a constant boundary adds what is no product with samples"; }
         if (std::max(std::abs(p.x.origin), p.x.k) > kMostTaps) { return "a window too far from its outputs"; }
@@ -158,15 +179,18 @@ Limited by: memory
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        const bool apart = !follow_each_other(p, whole_job(p));
-        const Apart rows = apart_of(p, whole_job(p), p.x.n, p.x.outputs);
+        const bool apart = are_apart(p);
+        const Apart rows = apart_of(p);
         const bool in_bulk = apart || (p.batch.in_stride == p.x.n && p.batch.out_stride == p.x.outputs);
         const bool alike = p.x.n % 4 == 0 && p.batch.in_stride % 4 == 0 && p.x.outputs % 4 == 0 && p.batch.out_stride % 4 == 0;
-        const double bytes =
-            4.0 * static_cast<double>(p.batch.length * p.outer_length() * parts_of(p)) * static_cast<double>(p.x.n + p.x.outputs);
+        const double of_row = apart && rows.channel_tiles == 1
+                                  ? static_cast<double>(rows.in_recording + rows.out_recording) / static_cast<double>(rows.channels)
+                                  : static_cast<double>(p.x.n + p.x.outputs);
+        const double bytes = 4.0 * static_cast<double>(p.batch.length * p.outer_length() * parts_of(p)) * of_row;
         const double share = apart ? kShareApart : in_bulk ? kShareInBulk : alike ? kShareOfVectors : kShareOneByOne;
         const int chunks = chunks_of(p);
-        const int held = in_bulk ? groups_held(p.x.n, p.x.outputs, chunks, device) : groups(chunks);
+        const std::int64_t elements = apart ? tile_elements(rows, p.x.n, p.x.outputs) : kTileRows * std::max(p.x.n, p.x.outputs);
+        const int held = in_bulk ? groups_held(elements, chunks, device) : groups(chunks);
         const std::int64_t all_tiles = apart ? tiles_of(rows) : divide_up(p.batch.length, kTileRows);
         const double tiles = std::ceil(static_cast<double>(all_tiles) / device.multiprocessors);
         const double computing = tiles * (kTileSeconds + kChunkSeconds * chunks) / std::max(held, 1);
@@ -179,7 +203,7 @@ Limited by: memory
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         auto chosen = std::make_unique<ChosenRows>(prepared);
         chosen->chunks = chunks_of(prepared.problem);
-        chosen->kernel = short_rows::kernel_of(chosen->chunks, !follow_each_other(prepared.problem, whole_job(prepared.problem)));
+        chosen->kernel = short_rows::kernel_of(chosen->chunks, are_apart(prepared.problem));
         if (chosen->kernel == nullptr) { refuse_policy(); }
         load_kernel(chosen->kernel, static_cast<std::size_t>(prepared.device.shared_bytes_per_block), prepared.device);
         return chosen;
@@ -198,7 +222,7 @@ Limited by: memory
         g.outputs = static_cast<int>(a.count);
         const bool apart = chosen.kernel == short_rows::kernel_of(chosen.chunks, true);
         if (apart) {
-            g.apart = apart_of(p, job, g.samples, g.outputs);
+            g.apart = apart_of(p, job, g.first_sample, g.samples, g.outputs);
             g.tiles = tiles_of(g.apart);
         } else {
             g.in_vectors = lie_whole(static_cast<const float*>(a.in) + g.first_sample, g.samples, a.in_row) ? 1 : 0;
@@ -208,11 +232,13 @@ Limited by: memory
         const auto lies_on_16 = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
         int threads = short_rows::threads(chosen.chunks);
         int shared = short_rows::entries_bytes(chosen.chunks);
-        const int held = groups_held(g.samples, g.outputs, chosen.chunks, prepared.device);
-        const bool in_bulk = apart ? g.first_sample == 0 && goes_in_bulk(g.apart, g.samples, g.outputs)
-                                   : a.in_row == g.samples && a.out_row == g.outputs && a.rows > 1;
-        if (in_bulk && lies_on_16(a.in) && lies_on_16(a.out) && held > 0) {
-            g.buffer_bytes = buffer_bytes(g.samples, g.outputs);
+        const std::int64_t elements =
+            apart ? tile_elements(g.apart, g.samples, g.outputs) : kTileRows * std::max<std::int64_t>(g.samples, g.outputs);
+        const int held = groups_held(elements, chosen.chunks, prepared.device);
+        const auto* const lowest = static_cast<const float*>(a.in) - (apart ? g.apart.in_front : 0);
+        const bool in_bulk = apart ? g.apart.whole_recordings > 0 : a.in_row == g.samples && a.out_row == g.outputs && a.rows > 1;
+        if (in_bulk && lies_on_16(lowest) && lies_on_16(a.out) && held > 0) {
+            g.buffer_bytes = buffer_bytes(elements);
             threads = held * tensor::kThreads;
             shared += held * short_rows::kBuffers * g.buffer_bytes;
         }
@@ -234,14 +260,14 @@ private:
     static bool lie_whole(const void* first, std::int64_t size, std::int64_t row) {
         return reinterpret_cast<std::uintptr_t>(first) % 16 == 0 && size % 4 == 0 && row % 4 == 0;
     }
-    static int buffer_bytes(std::int64_t samples, std::int64_t outputs) {
+    static int buffer_bytes(std::int64_t elements) {
         constexpr std::int64_t kLine = 128;
-        return static_cast<int>(divide_up(kTileRows * 4 * std::max(samples, outputs), kLine) * kLine);
+        return static_cast<int>(divide_up(4 * elements, kLine) * kLine);
     }
     /// Warpgroups that have room for their buffers.
-    static int groups_held(std::int64_t samples, std::int64_t outputs, int chunks, const cuda_abi::Device& device) {
+    static int groups_held(std::int64_t elements, int chunks, const cuda_abi::Device& device) {
         const int room = device.shared_bytes_per_block - short_rows::entries_bytes(chunks);
-        return std::min(room / (short_rows::kBuffers * buffer_bytes(samples, outputs)), groups(chunks));
+        return std::min(room / (short_rows::kBuffers * buffer_bytes(elements)), groups(chunks));
     }
     // Fitted on an H100 (copy 2.9 TB/s): in bulk 800,000 rows of 128, 120 and 96 358, 345 and 243 us, 10^6 of 101 and 100 323 and
     // 328, 1,500,000 of 64 297, 3,000,000 of 32 286, whatever the taps; by vectors, before there were copies in bulk, 128, 100 and

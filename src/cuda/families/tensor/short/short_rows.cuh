@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(threads(kChunks), 1)
     const auto start_copies = [&](std::int64_t of, int buffer) {
         if (!moves || !in_bulk || of >= g.tiles) { return; }
         const TilePlace next = tile_place<kApart>(a, g, of);
-        if (is_whole<kApart>(g, next)) {
+        if (next.is_whole) {
             bring_tile<kApart>(reinterpret_cast<float*>(buffers + buffer * g.buffer_bytes), a, g, next, arrived + buffer,
                                kApart ? lane : 0);
         }
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(threads(kChunks), 1)
     for (; tile < g.tiles; tile += step) {
         const int row_in_tile = thread % tensor::kThreads / 32 * 16;
         const TilePlace place = tile_place<kApart>(a, g, tile);
-        const bool whole = in_bulk && is_whole<kApart>(g, place);
+        const bool whole = in_bulk && place.is_whole;
         auto* const held = reinterpret_cast<float*>(buffers + buffer * g.buffer_bytes);
         if (whole) {
             // The other buffer's outputs have been read, which were the last to be stored.
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(threads(kChunks), 1)
             wait(arrived + buffer, phase);
         }
         const Steps<kApart> steps(g, place, whole);
-        const float* const in = whole ? held : static_cast<const float*>(a.in) + place.in;
+        const float* const in = whole ? held + (kApart ? g.apart.in_front : 0) : static_cast<const float*>(a.in) + place.in;
         float* const out = whole ? held : static_cast<float*>(a.out) + place.out;
         const RowPlace own[2] = {row_place<kApart>(g, row_in_tile + lane / 4), row_place<kApart>(g, row_in_tile + lane / 4 + 8)};
         const auto exists = [&](int h) { return own[h].recording < place.recordings && own[h].channel < place.channels; };

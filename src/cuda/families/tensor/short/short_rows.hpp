@@ -25,13 +25,16 @@ __host__ __device__ constexpr int groups(int chunks) { return chunks <= 1 ? 5 : 
 __host__ __device__ constexpr int threads(int chunks) { return groups(chunks) * tensor::kThreads; }
 __host__ __device__ constexpr int entries_bytes(int chunks) { return kHeaderBytes + 2 * chunks * chunks * kPieceBytes; }
 
-/// Rows side by side, whose samples of one time are neighbours: channels of recordings. Numbers of elements are those of floats.
-/// A tile has some recordings, or some channels of one.
+/// Rows of any steps: channels of recordings, times first, complex samples (of two rows each), every second sample, backwards,
+/// gaps. Numbers of elements are those of floats. A tile has some recordings, or some channels of one; in a buffer it lies as in
+/// memory, or, of some channels, without what is between them.
 struct Apart {
     std::int64_t recordings, channels;
-    std::int64_t channel_tiles;  // of a recording
+    std::int64_t channel_tiles;     // of a recording
+    std::int64_t whole_recordings;  // those that come in bulk: nothing is read behind the last one's samples
     int tile_recordings, tile_channels;
     std::int64_t in_recording, out_recording, in_channel, out_channel, in_sample, out_sample;
+    std::int64_t in_front;  // of samples that lie backwards: elements from the last one to the first
 };
 
 /// Where rows lie. Samples [first_sample, first_sample + samples) of the piece are read.

@@ -11,6 +11,7 @@ namespace tapline::cuda::short_rows {
 struct TilePlace {
     std::int64_t in, out;  // elements before it
     int recordings, channels;
+    bool is_whole;  // comes and goes in bulk
 };
 
 template <bool kApart>
@@ -22,10 +23,12 @@ __device__ __forceinline__ TilePlace tile_place(const Arguments& a, const Shape&
         const std::int64_t channel = (tile - group * p.channel_tiles) * p.tile_channels;
         return {recording * p.in_recording + channel * p.in_channel, recording * p.out_recording + channel * p.out_channel,
                 static_cast<int>(min(p.recordings - recording, static_cast<std::int64_t>(p.tile_recordings))),
-                static_cast<int>(min(p.channels - channel, static_cast<std::int64_t>(p.tile_channels)))};
+                static_cast<int>(min(p.channels - channel, static_cast<std::int64_t>(p.tile_channels))),
+                recording + p.tile_recordings <= p.whole_recordings};
     } else {
         const std::int64_t row = tile * kTileRows;
-        return {row * a.in_row, row * a.out_row, static_cast<int>(min(a.rows - row, static_cast<std::int64_t>(kTileRows))), 1};
+        return {row * a.in_row, row * a.out_row, static_cast<int>(min(a.rows - row, static_cast<std::int64_t>(kTileRows))), 1,
+                row + kTileRows <= a.rows};
     }
 }
 
@@ -53,12 +56,6 @@ template <bool kApart>
 __device__ __forceinline__ std::int64_t out_place(const Arguments& a, const Shape& g, const RowPlace& row) {
     if constexpr (!kApart) { return row.recording * a.out_row; }
     return row.recording * g.apart.out_recording + row.channel * g.apart.out_channel;
-}
-
-/// Whether a tile comes and goes in bulk.
-template <bool kApart>
-__device__ __forceinline__ bool is_whole(const Shape& g, const TilePlace& tile) {
-    return g.buffer_bytes != 0 && tile.recordings == (kApart ? g.apart.tile_recordings : kTileRows);
 }
 
 /// A tile's runs of neighbouring bytes, so far from each other in memory: one, or one for each time of a part of a recording.
@@ -98,7 +95,7 @@ struct Steps<true> {
 template <bool kApart>
 __device__ __forceinline__ void bring_tile(float* to, const Arguments& a, const Shape& g, const TilePlace& tile,
                                            CopyBarrier* arrived, int lane) {
-    const auto* const from = static_cast<const float*>(a.in) + tile.in;
+    const auto* const from = static_cast<const float*>(a.in) + tile.in - (kApart ? g.apart.in_front : 0);
     const BulkRuns runs = runs_of<kApart>(g, tile, g.samples, g.apart.in_recording, g.apart.in_sample);
     if (lane == 0) { expect_copies(static_cast<std::uint32_t>(runs.count) * runs.bytes, arrived); }
     if constexpr (kApart) { __syncwarp(); }
