@@ -67,6 +67,7 @@ constexpr double kSteppedCost = 60;            // where pixels do not lie side b
 constexpr double kEdgeSeconds = 3e-6;
 constexpr double kNarrowEdgeSeconds = 6e-6;
 constexpr double kBlocksHeld = 4;
+constexpr double kRowsOfZeros = 0.1;  // times as much above and below alone (64 x 200001 with 3 x 1 taps 48 us, 101 x 133337 53)
 // What a block by itself takes, which few blocks do not hide: a column of the mask, whose taps come from the L2 cache, for each
 // kTapPadding rows and for those that are left, each of these, and a row of its window that is brought one element after the other
 // (H100: 2 of 116 x 439 f32 with 1 x 454 taps 182 us, 98 x 319 with 54 x 67 156, 47 x 960 f16 with 6 x 851 458, 29 x 614 f16 with
@@ -119,8 +120,11 @@ double edge_seconds(const Problem& p, int tile_rows, const cuda_abi::Device& dev
     const double down = std::ceil(static_cast<double>(p.y.outputs) / tile_rows);
     const double across = std::ceil(static_cast<double>(p.x.outputs * p.channels.length) / kTileElements);
     const double edges = down * across - std::max(down - 2, 0.0) * std::max(across - 2, 0.0);
-    return edges * static_cast<double>(p.batch.length) / (kBlocksHeld * std::max(device.multiprocessors, 1)) *
-           (stored_bytes(p.dtype) < 4 ? kNarrowEdgeSeconds : kEdgeSeconds);
+    const double at_sides = down * std::min(across, 2.0);
+    const double each = stored_bytes(p.dtype) < 4 ? kNarrowEdgeSeconds : kEdgeSeconds;
+    const double zeros = image_boundary(p) == kZero && stored_bytes(p.dtype) >= 4 ? kRowsOfZeros : 1;
+    return (at_sides + (edges - at_sides) * zeros) * each * static_cast<double>(p.batch.length) /
+           (kBlocksHeld * std::max(device.multiprocessors, 1));
 }
 
 // What blocks take from their starts to their ends, of which a multiprocessor holds as many as have room.

@@ -110,7 +110,7 @@ Best best_signals(const Problem& p, const cuda_abi::Device& device) {
 double as_measured(double seconds, const Problem& p) {
     constexpr double kStartSeconds = 1e-6;
     constexpr double kShortSeconds = 12e-6;
-    constexpr double kMoreAcross = 0.45;
+    constexpr double kMoreAcross = 0.3;
     constexpr double kMoreNarrow = 0.5;
     constexpr double kMoreAtEdges = 0.45;
     const bool along_rows = is_left_alone(p.y);
