@@ -213,7 +213,7 @@ Taken run_case(std::uint64_t seed) {
         SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
         return {.rows = run(cuda::direct_rows(), p, seed, random), .widened = run(cuda::direct_widened(), p, seed, random)};
     }
-    if (chance(0.15, random)) {
+    if (chance(0.25, random)) {
         const bool apart = chance(0.5, random);
         const Problem p = apart ? draw_short_apart(random) : draw_short(random);
         SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));

@@ -149,9 +149,9 @@ private:
         constexpr std::int64_t kWarp = 32;
         p.tile_channels = static_cast<int>(std::min<std::int64_t>(p.channels, image_planes_rung::kChannels));
         p.tile_pixels =
-            static_cast<int>(image_planes_rung::kChannels * image_planes_rung::kPixels / p.tile_channels / kWarp * kWarp);
+            static_cast<int>(image_planes_rung::kChannels * image_planes_rung::pixels(bytes) / p.tile_channels / kWarp * kWarp);
         // Channels begin so far apart that neighbours of a few pixels meet in no bank.
-        const int of_word = std::max(4 / bytes, 1);
+        const int of_word = image_planes_rung::elements_of_word(bytes);
         p.pitch = p.tile_pixels + of_word * static_cast<int>(divide_up(image_planes_rung::kChannels, p.tile_channels));
         p.pixel_tiles = divide_up(p.width, p.tile_pixels);
         p.channel_tiles = divide_up(p.channels, p.tile_channels);
