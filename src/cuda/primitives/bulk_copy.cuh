@@ -36,19 +36,10 @@ __device__ __forceinline__ void fence_before_global_copy() {
 #endif
 }
 
-/// The barrier's next phase is over once copies of so many bytes in all have arrived. By one thread, before any of them starts.
-__device__ __forceinline__ void expect_copies(std::uint32_t bytes, CopyBarrier* barrier) {
+/// Starts the copy of `bytes`; both addresses and the size are multiples of 16. By one thread.
+__device__ __forceinline__ void copy_bulk(void* to_shared, const void* from_global, std::uint32_t bytes, CopyBarrier* barrier) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes) : "memory");
-#else
-    static_cast<void>(bytes);
-    static_cast<void>(barrier);
-#endif
-}
-
-/// Starts the copy of `bytes` of those; both addresses and the size are multiples of 16. By one thread.
-__device__ __forceinline__ void start_copy(void* to_shared, const void* from_global, std::uint32_t bytes, CopyBarrier* barrier) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(to_shared)),
         "l"(from_global), "r"(bytes), "r"(shared_address(barrier))
@@ -59,12 +50,6 @@ __device__ __forceinline__ void start_copy(void* to_shared, const void* from_glo
     static_cast<void>(bytes);
     static_cast<void>(barrier);
 #endif
-}
-
-/// Starts the copy of `bytes` as the only one of a phase.
-__device__ __forceinline__ void copy_bulk(void* to_shared, const void* from_global, std::uint32_t bytes, CopyBarrier* barrier) {
-    expect_copies(bytes, barrier);
-    start_copy(to_shared, from_global, bytes, barrier);
 }
 
 /// Starts the copy to global memory of `bytes` that the warp or block wrote before a fence_before_copy() of each of its threads and

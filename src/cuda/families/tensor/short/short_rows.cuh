@@ -89,16 +89,20 @@ __global__ void __launch_bounds__(threads(kChunks), 1)
     const bool in_bulk = false;
 #endif
     const int group = thread / tensor::kThreads;
-    // The warpgroup's first thread, or warp, moves tiles.
-    const bool moves = kApart ? thread % tensor::kThreads < 32 : thread % tensor::kThreads == 0;
+    const bool moves = thread % tensor::kThreads == 0;  // tiles in bulk
+    const bool by_threads = kApart && g.apart.channel_tiles != 1;
     auto* const arrived = reinterpret_cast<CopyBarrier*>(shared + kBarriersAt) + kBuffers * group;
     char* const buffers = entries + 2 * kLowEntries + kBuffers * group * g.buffer_bytes;
     const auto start_copies = [&](std::int64_t of, int buffer) {
-        if (!moves || !in_bulk || of >= g.tiles) { return; }
+        if (!in_bulk || !(moves || by_threads)) { return; }
+        auto* const to = reinterpret_cast<float*>(buffers + buffer * g.buffer_bytes);
         const TilePlace next = tile_place<kApart>(a, g, of);
-        if (next.is_whole) {
-            bring_tile<kApart>(reinterpret_cast<float*>(buffers + buffer * g.buffer_bytes), a, g, next, arrived + buffer,
-                               kApart ? lane : 0);
+        const bool comes = of < g.tiles && next.is_whole;
+        if (kApart && by_threads) {
+            if (comes) { bring_channels(to, a, g, next, thread % tensor::kThreads); }
+            commit_copies();
+        } else if (comes) {
+            bring_tile<kApart>(to, a, g, next, arrived + buffer);
         }
     };
     const std::uint64_t matrix = matrix_of_cores(__shfl_sync(0xffffffffU, shared_address(entries), 0), 512, 128);
@@ -117,10 +121,15 @@ __global__ void __launch_bounds__(threads(kChunks), 1)
         auto* const held = reinterpret_cast<float*>(buffers + buffer * g.buffer_bytes);
         if (whole) {
             // The other buffer's outputs have been read, which were the last to be stored.
+            if (by_threads) { wait_for_warpgroup(group); }
             if (moves) { wait_stores_read(); }
-            if constexpr (kApart) { __syncwarp(); }
             start_copies(tile + step, 1 - buffer);
-            wait(arrived + buffer, phase);
+            if (by_threads) {
+                wait_copies<1>();
+                wait_for_warpgroup(group);
+            } else {
+                wait(arrived + buffer, phase);
+            }
         }
         const Steps<kApart> steps(g, place, whole);
         const float* const in = whole ? held + (kApart ? g.apart.in_front : 0) : static_cast<const float*>(a.in) + place.in;
@@ -130,7 +139,7 @@ __global__ void __launch_bounds__(threads(kChunks), 1)
         const int sizes[2] = {exists(0) ? g.samples : 0, exists(1) ? g.samples : 0};
         const float* from[2];
 #pragma unroll
-        for (int h = 0; h < 2; ++h) { from[h] = in + in_place<kApart>(a, g, own[h]) + g.first_sample * steps.in; }
+        for (int h = 0; h < 2; ++h) { from[h] = in + in_place<kApart>(a, g, own[h]) + steps.front; }
         float4 x[kSteps][2];
         if (!kApart && g.in_vectors != 0) {
 #pragma unroll
@@ -230,7 +239,11 @@ __global__ void __launch_bounds__(threads(kChunks), 1)
         if (whole) {
             fence_before_copy();
             wait_for_warpgroup(group);
-            if (moves) { take_tile_away<kApart>(held, a, g, place, kApart ? lane : 0); }
+            if (kApart && by_threads) {
+                take_channels_away(held, a, g, place, thread % tensor::kThreads);
+            } else if (moves) {
+                take_tile_away<kApart>(held, a, g, place);
+            }
             buffer = 1 - buffer;
             phase ^= buffer == 0 ? 1 : 0;
         }
