@@ -190,7 +190,8 @@ Limited by: memory
         const std::int64_t all_tiles = apart ? tiles_of(rows) : divide_up(p.batch.length, kTileRows);
         const double tiles = std::ceil(static_cast<double>(all_tiles) / device.multiprocessors);
         if (apart && rows.channel_tiles != 1) {
-            return kStartSeconds + tiles * static_cast<double>(p.x.n + p.x.outputs) * kRunSeconds;
+            const double of_run = kRunSeconds + kRunChunkSeconds * chunks_of(p);
+            return kStartSeconds + tiles * static_cast<double>(p.x.n + p.x.outputs) * of_run;
         }
         const double share = apart ? kShareApart : in_bulk ? kShareInBulk : alike ? kShareOfVectors : kShareOneByOne;
         const int chunks = chunks_of(p);
@@ -281,15 +282,15 @@ private:
     static constexpr double kStartSeconds = 12e-6;
     static constexpr double kShareInBulk = 0.97;
     // Rows of other steps, reflected, 9 to 99 taps: 1,118,505 of 9, 400,000 of 33, 100,000 and 10^6 of 100 complex64 193, 149, 107
-    // and 755 us, 441,843 of 29 times 8 channels 303, 100,000 of 100 times 3 164, 20,000 of 60 times 32 138; of channels that are
-    // more than a tile's rows, a run for each sample and output of which, (30, 1000000), (100, 262144) and (2000, 100, 128) 170,
-    // 209 and 205.
+    // and 755 us, 441,843 of 29 times 8 channels 303, 100,000 of 100 times 3 164, 20,000 of 60 times 32 138; of more channels than
+    // a tile has rows, with a run for each sample and output, (30, 1000000), (100, 262144) and (128, 200000) 124, 157 and 160.
     static constexpr double kShareApart = 0.95;
     static constexpr double kApartStartSeconds = 3e-6;
     static constexpr double kApartTileSeconds = 1.6e-6;
     static constexpr double kApartChunkSeconds = 1.2e-6;
     static constexpr double kApartProductSeconds = 0.17e-6;
-    static constexpr double kRunSeconds = 30e-9;
+    static constexpr double kRunSeconds = 13e-9;
+    static constexpr double kRunChunkSeconds = 2.5e-9;
     static constexpr double kShareOfVectors = 0.5;
     static constexpr double kShareOneByOne = 0.4;
     static constexpr double kTileSeconds = 0.5e-6;   // of a warpgroup
