@@ -10,7 +10,7 @@
 
 namespace tapline::cuda_abi {
 
-inline constexpr std::uint32_t kAbiVersion = 12;
+inline constexpr std::uint32_t kAbiVersion = 14;
 inline constexpr const char* kEntryName = "tapline_cuda_entry";  // const Api* (*)(std::uint32_t caller's kAbiVersion)
 
 /// What went wrong; the numbers up to `device` are those of tapline::ErrorCode's cases of the same name.
@@ -40,7 +40,8 @@ struct Device {
 struct Problem : core::Resolved {
     Accuracy accuracy = Accuracy::standard;
     bool taps_come_later = false;  ///< executions bring them (execute_with_taps), which some rungs can do
-    bool narrow_taps = false;  ///< one filter, taps of dtype: bf16, or f16 with the largest at 2^14; of images: taps all the same
+    bool narrow_taps = false;      ///< of signals: one filter, taps of dtype: bf16, or f16 with the largest at 2^14
+    bool equal_taps = false;       ///< of images: the taps of each mask are all one number
     bool taps_finite = true;
     bool has_negative_tap = true;  ///< of integers beside integers, or nobody knows
     std::int32_t separable = 0;    ///< separable masks that make up a mask, the most of all masks; 0: not separable, or not known
@@ -92,6 +93,8 @@ struct Policy {
         0;  ///< 1: as many warps as windows; 0: the grid fills the device and warps go from one to the next
 };
 
+inline constexpr std::int32_t kOuterWhereSupported = 3;
+
 struct RungInfo {
     const char* number = "";  ///< "05", its file's
     const char* name = "";    ///< "reduction_over_taps"
@@ -103,7 +106,8 @@ struct RungInfo {
     const char* source = "";        ///< its file in the source tree
     std::int32_t rank = 1;          ///< filtered axes of the problems that it takes
     std::int32_t takes_pieces = 0;  ///< executes any Job; else only whole problems (all rows, all outputs, whole signal)
-    std::int32_t takes_outer = 0;   ///< core::Algorithm::takes_outer; 2: also of axes that step through filters
+    std::int32_t takes_outer = 0;   ///< core::Algorithm::takes_outer; 2: also of axes that step through filters; or
+                                    ///< kOuterWhereSupported: of problems that it supports as a whole, others are repeated
     std::int32_t is_local = 1;      ///< core::Algorithm::is_local
     std::int32_t granularity = 1;   ///< of plans that do not say otherwise (Api::granularity)
     std::int32_t truncates = 0;     ///< takes Overflow::truncate

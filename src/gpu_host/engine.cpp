@@ -38,6 +38,7 @@ public:
     [[nodiscard]] bool takes_outer(const Resolved& problem, const Request& request) const override {
         if (in_parts_ || request.host_buffers) { return false; }
         if (core::filter_sets(problem) != 1) { return info_.takes_outer == 2 && supports(problem, request).ok; }
+        if (info_.takes_outer == cuda_abi::kOuterWhereSupported) { return supports(problem, request).ok; }
         return info_.takes_outer != 0 || !asked(problem, request).has_outer();
     }
 

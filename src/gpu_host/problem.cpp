@@ -40,7 +40,8 @@ cuda_abi::Problem to_abi(const core::Resolved& problem, const core::Request& req
     r.filters *= core::filter_sets(problem);
     abi.accuracy = request.accuracy;
     abi.taps_come_later = request.taps_come_later;
-    abi.narrow_taps = problem.rank == 2 ? request.facts.equal : request.facts.narrow;
+    abi.narrow_taps = problem.rank == 1 && request.facts.narrow;
+    abi.equal_taps = problem.rank == 2 && request.facts.equal;
     abi.taps_finite = request.facts.finite;
     abi.has_negative_tap = request.facts.has_negative_tap;
     abi.bits_of_taps = static_cast<std::int8_t>(request.facts.bits_of_taps());

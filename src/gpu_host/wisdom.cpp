@@ -85,10 +85,15 @@ std::optional<int> distance(const ProblemClass& a, const ProblemClass& b) {
     same.outputs_log2 = b.outputs_log2;
     same.batch_log2 = b.batch_log2;
     same.narrow_taps = b.narrow_taps;
+    same.equal_taps = b.equal_taps;
     const auto taps = taps_distance(a.taps, b.taps), taps_y = taps_distance(a.taps_y, b.taps_y);
     if (same != b || !taps || !taps_y || (a.batch_log2 == 0) != (b.batch_log2 == 0)) { return std::nullopt; }
     const int size = std::abs(a.outputs_log2 - b.outputs_log2) + std::abs(a.batch_log2 - b.batch_log2);
     return size <= kReach ? std::optional(size + *taps + *taps_y) : std::nullopt;
+}
+
+bool has_taps_alike(const ProblemClass& a, const ProblemClass& b) {
+    return a.narrow_taps == b.narrow_taps && a.equal_taps == b.equal_taps;
 }
 
 // Of the entries that `accept` takes the one of the nearest class.
@@ -98,7 +103,7 @@ const WisdomEntry* nearest(const Loaded& loaded, const cuda_abi::Device& device,
     if (!wanted) { return nullptr; }
     // Of classes equally near the larger sizes and taps win, whatever the order of the file; within a class the fastest.
     const auto rank = [&](const WisdomEntry& entry, int apart) {
-        return std::tuple(entry.accuracy != problem.accuracy, entry.problem.narrow_taps != wanted->narrow_taps, apart,
+        return std::tuple(entry.accuracy != problem.accuracy, !has_taps_alike(entry.problem, *wanted), apart,
                           -entry.problem.outputs_log2, -entry.problem.batch_log2, -entry.problem.taps, -entry.problem.taps_y,
                           entry.seconds);
     };
@@ -135,6 +140,7 @@ std::optional<ProblemClass> class_of(const cuda_abi::Problem& problem) {
     c.channels = channels_class(problem.channels.length);
     c.separable = problem.separable;
     c.narrow_taps = problem.narrow_taps;
+    c.equal_taps = problem.equal_taps;
     c.strided = !problem.has_packed_pixels();
     return c;
 }
@@ -153,8 +159,9 @@ std::optional<cuda_abi::Policy> tuned_policy(const cuda_abi::Device& device, con
 std::optional<WisdomEntry> tuned_rung(const cuda_abi::Device& device, const cuda_abi::Problem& problem,
                                       const std::function<bool(const std::string& rung)>& accept) {
     const auto loaded = wisdom();
+    const auto wanted = class_of(problem);
     const WisdomEntry* entry = nearest(*loaded, device, problem, [&](const WisdomEntry& e) {
-        return e.accuracy == problem.accuracy && e.problem.narrow_taps == problem.narrow_taps && accept(e.rung);
+        return e.accuracy == problem.accuracy && has_taps_alike(e.problem, *wanted) && accept(e.rung);
     });
     return entry == nullptr ? std::nullopt : std::optional(*entry);
 }

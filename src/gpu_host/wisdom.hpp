@@ -24,6 +24,7 @@ struct ProblemClass {
     bool per_row = false;           ///< a filter for every row or channel
     bool strided = false;           ///< samples that are not neighbours in memory
     bool narrow_taps = false;       ///< tuned on such taps; policies serve others too
+    bool equal_taps = false;        ///< likewise
     friend bool operator==(const ProblemClass&, const ProblemClass&) = default;
 };
 

@@ -89,6 +89,7 @@ WisdomEntry entry_of(const Json& json) {
     entry.problem.per_row = json.at("per_row").get<bool>();
     entry.problem.strided = json.at("strided").get<bool>();
     entry.problem.narrow_taps = json.value("narrow_taps", false);
+    entry.problem.equal_taps = json.value("equal_taps", false);
     const auto accuracy = json.at("accuracy").get<std::string>();
     const auto known = accuracy_from_string(accuracy);
     if (!known) { throw Error(ErrorCode::io, "accuracy is '" + accuracy + "'"); }
@@ -119,6 +120,7 @@ Json json_of(const WisdomEntry& entry) {
             {"per_row", entry.problem.per_row},
             {"strided", entry.problem.strided},
             {"narrow_taps", entry.problem.narrow_taps},
+            {"equal_taps", entry.problem.equal_taps},
             {"accuracy", to_string(entry.accuracy)},
             {"policy",
              {{"vectors_per_thread", entry.policy.vectors_per_thread},

@@ -28,6 +28,16 @@ TEST(CudaProblem, FactsOfTheTapsAndTheRequest) {
     EXPECT_EQ(with([](core::Request& r) { r.accuracy = Accuracy::strict; }).accuracy, Accuracy::strict);
 }
 
+TEST(CudaProblem, EqualTapsAreOfImages) {
+    const core::Request request = request_with([](core::Request& r) { r.facts.equal = r.facts.narrow = true; });
+    const core::Resolved image = core::resolve(ImageProblem{.height = 4, .width = 5, .mask_height = 3, .mask_width = 3});
+    EXPECT_TRUE(to_abi(image, request).equal_taps);
+    EXPECT_FALSE(to_abi(image, request).narrow_taps);
+    const core::Resolved signal = core::resolve(Problem{.length = 10, .taps = 2, .dtype = Dtype::bf16});
+    EXPECT_FALSE(to_abi(signal, request).equal_taps);
+    EXPECT_TRUE(to_abi(signal, request).narrow_taps);
+}
+
 TEST(CudaProblem, AnUnknownLengthBecomesALongOne) {
     const core::Resolved stream = core::resolve(Problem{.length = kUnknownLength, .taps = 5, .mode = Mode::full}, true);
     const cuda_abi::Problem p = to_abi(stream, kHostBuffers);

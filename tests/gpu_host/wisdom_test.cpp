@@ -262,6 +262,17 @@ TEST_F(Wisdom, TapsOfTheSignalsTypeHaveTheirOwnFastestRung) {
     EXPECT_EQ(fastest_rung(device_of(), p), "transforms");
 }
 
+TEST_F(Wisdom, MasksOfEqualTapsHaveTheirOwnFastestRung) {
+    const auto p = problem_of(1 << 24, 511);
+    auto equal = p;
+    equal.equal_taps = true;
+    remember_one(device_of(), entry_of("transforms", p, 64, 3e-5));
+    EXPECT_EQ(fastest_rung(device_of(), equal), "");
+    remember_one(device_of(), entry_of("means", equal, 64, 1e-5));
+    EXPECT_EQ(fastest_rung(device_of(), p), "transforms");
+    EXPECT_EQ(fastest_rung(device_of(), equal), "means");
+}
+
 TEST_F(Wisdom, ADamagedFileIsIgnoredAndSaysWhy) {
     const auto p = problem_of(1 << 20, 9);
     remember_one(device_of(), entry_of("register_tiled", p, 256, 1e-5));

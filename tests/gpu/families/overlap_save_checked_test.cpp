@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "gpu/gpu.hpp"
+#include "support/buffers.hpp"
+#include "support/comparison.hpp"
 #include "support/draw.hpp"
 #include "support/strict_signals.hpp"
 
@@ -100,6 +102,39 @@ TEST_F(StrictSums, ImagesOfAnyBoundary) {
                 Floats in = random_samples(input_extent(p), ++seed);
                 signal.make(in);
                 expect_kept(p, taps_for(signal, random_samples(taps_extent(p), seed + 1000)), in, signal.name);
+            }
+        }
+    }
+}
+
+TEST_F(StrictSums, SamplesOfEveryType) {
+    Random random(17);
+    for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::i8, Dtype::u8, Dtype::i16, Dtype::u16, Dtype::i32, Dtype::u32,
+                              Dtype::i64, Dtype::u64, Dtype::complex64}) {
+        for (const bool other : {false, true}) {  // complex taps, or outputs that are floats
+            for (const Boundary boundary : {Boundary::zero, Boundary::constant, Boundary::mirror}) {
+                Problem p;
+                p.dtype = dtype;
+                if (is_integer(dtype)) { p.real_taps = Dtype::f32; }
+                p.complex_taps = dtype == Dtype::complex64 && other;
+                if (dtype != Dtype::complex64 && other) { p.output_dtype = Dtype::f32; }
+                p.constant = boundary == Boundary::constant ? 3 : 0;
+                p.scale = 0.5;
+                p.axes = {
+                    {.length = 23,
+                     .taps = 9,
+                     .mode = Mode::same,
+                     .boundary = boundary,
+                     .input_stride = 31 * 3,
+                     .output_stride = 31 * 3},
+                    {.length = 31, .taps = 8, .mode = Mode::same, .boundary = boundary, .input_stride = 3, .output_stride = 3}};
+                p.batch_axes = {{3, 1, 1, 0}};
+                const std::vector<std::byte> in = random_elements(dtype, input_extent(p), random);
+                const std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
+                const Plan plan =
+                    make_plan(p, taps.data(), {.device = "cuda", .accuracy = Accuracy::strict, .algorithm = "strict_sums"});
+                const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
+                EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), true), "") << describe(p);
             }
         }
     }

@@ -108,7 +108,7 @@ public:
             factors_ = facts.separable[0];
             prepared_.problem.separable = factors_.rank;
             prepared_.problem.exact_specials = factors_.exact_specials;
-            prepared_.problem.narrow_taps = facts.equal;
+            prepared_.problem.equal_taps = facts.equal;
         }
         prepared_.given = {turned_.get(), factors_.columns.data(), factors_.rows.data()};
         const std::size_t row = bytes_of(r.taps(), r.taps_dtype);

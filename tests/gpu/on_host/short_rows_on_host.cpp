@@ -50,7 +50,7 @@ namespace {
 
 const bool added = [] {
     for (int chunks = 1; chunks <= cuda::short_rows::kMostChunks; ++chunks) {
-        add_kernel(cuda::short_rows::kernel_of(chunks), shared_memory);
+        for (const bool apart : {false, true}) { add_kernel(cuda::short_rows::kernel_of(chunks, apart), shared_memory); }
     }
     return true;
 }();

@@ -137,6 +137,37 @@ Problem draw_short(Random& random) {
     return p;
 }
 
+// The same of rows side by side: channels of recordings, times first, or complex samples.
+Problem draw_short_apart(Random& random) {
+    const Problem drawn = draw_short(random);
+    Problem p;
+    p.dtype = chance(0.3, random) ? Dtype::complex64 : Dtype::f32;
+    p.operation = drawn.operation;
+    p.boundary = drawn.boundary;
+    p.scale = drawn.scale;
+    p.bias = p.dtype == Dtype::f32 ? drawn.bias : 0;
+    FilteredAxis axis;
+    axis.length = drawn.length;
+    axis.taps = drawn.taps;
+    axis.mode = drawn.mode;
+    const std::int64_t channels =
+        chance(0.3, random) ? 4 * between(16, 40, random) : between(p.dtype == Dtype::f32 ? 2 : 1, 64, random);
+    const std::int64_t recordings = chance(0.2, random) ? 1 : between(2, chance(0.3, random) ? 90 : 9, random);
+    const std::int64_t outputs = std::max<std::int64_t>(output_length(drawn), 1);
+    const std::int64_t gap = channels >= 64 && chance(0.3, random) ? 4 : 0;
+    if (chance(0.3, random)) {  // every second or third sample, backwards, with gaps between rows
+        const std::int64_t step = between(1, 3, random);
+        axis.input_stride = step * (chance(0.3, random) ? -1 : 1);
+        axis.output_stride = 1;
+        p.batch_axes = {{recordings, axis.length * step + between(0, 9, random), outputs, 0}};
+    } else {
+        axis.input_stride = axis.output_stride = channels + gap;
+        p.batch_axes = {{recordings, axis.length * (channels + gap), outputs * (channels + gap), 0}, {channels, 1, 1, 0}};
+    }
+    p.axes = {axis};
+    return p;
+}
+
 // Whether the rung took it.
 bool run(const cuda::Rung& rung, const Problem& p, std::uint64_t seed, Random& random) {
     const core::Resolved r = core::resolve(p);
@@ -173,7 +204,7 @@ bool run(const cuda::Rung& rung, const Problem& p, std::uint64_t seed, Random& r
 
 // Whether rungs 32, 33, 37, 47 and 51 took a problem.
 struct Taken {
-    bool across = false, rows = false, widened = false, in_short_rows = false, columns = false;
+    bool across = false, rows = false, widened = false, in_short_rows = false, in_short_rows_apart = false, columns = false;
 };
 Taken run_case(std::uint64_t seed) {
     Random random(seed);
@@ -182,10 +213,12 @@ Taken run_case(std::uint64_t seed) {
         SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
         return {.rows = run(cuda::direct_rows(), p, seed, random), .widened = run(cuda::direct_widened(), p, seed, random)};
     }
-    if (chance(0.15, random)) {
-        const Problem p = draw_short(random);
+    if (chance(0.25, random)) {
+        const bool apart = chance(0.5, random);
+        const Problem p = apart ? draw_short_apart(random) : draw_short(random);
         SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
-        return {.in_short_rows = run(cuda::short_rows_rung(), p, seed, random)};
+        const bool taken = run(cuda::short_rows_rung(), p, seed, random);
+        return {.in_short_rows = taken, .in_short_rows_apart = taken && apart};
     }
     if (chance(0.25, random)) {
         const Problem p = chance(0.4, random) ? draw_own_filters(random) : draw_columns(random);
@@ -209,13 +242,14 @@ Taken run_case(std::uint64_t seed) {
 class SignalKernels : public ::testing::TestWithParam<int> {};
 
 TEST_P(SignalKernels, AgreeWithTheTextbook) {
-    std::int64_t across = 0, rows = 0, widened = 0, in_short_rows = 0, columns = 0;
+    std::int64_t across = 0, rows = 0, widened = 0, in_short_rows = 0, in_short_rows_apart = 0, columns = 0;
     const std::int64_t cases = for_each_seed(seeds_of_shard(kDefaultCases, kShards, GetParam()), [&](std::uint64_t seed) {
         const Taken taken = run_case(seed);
         across += taken.across ? 1 : 0;
         rows += taken.rows ? 1 : 0;
         widened += taken.widened ? 1 : 0;
         in_short_rows += taken.in_short_rows ? 1 : 0;
+        in_short_rows_apart += taken.in_short_rows_apart ? 1 : 0;
         columns += taken.columns ? 1 : 0;
     });
     if (cases == 0) { return; }
@@ -223,6 +257,7 @@ TEST_P(SignalKernels, AgreeWithTheTextbook) {
     EXPECT_GT(across, cases / 12);
     EXPECT_GT(widened, cases / 20);
     EXPECT_GT(in_short_rows, cases / 40);
+    EXPECT_GT(in_short_rows_apart, cases / 100);
     EXPECT_GT(columns, cases / 20);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "cuda/primitives/arguments.hpp"
+#include "cuda/primitives/lines/lines.hpp"
 
 namespace tapline::cuda {
 namespace {
@@ -59,6 +60,13 @@ double slowdown_of_rows(const Problem& p) {
     constexpr double kAtEdges = 1.5;
     const double edges = p.x.boundary == kZero ? 0 : kAtEdges * std::min(2 * window / outputs, 2.0);
     return emptiness * (alike ? 1 : kUnlike) * (1 + edges);
+}
+
+double slowdown_of_unlike_rows(const Problem& p) {
+    constexpr double kUnlike = 1.15;
+    const Rows rows = rows_of(p);
+    const bool across = rows.near.length > 1 && std::abs(rows.near.in) == 1 && std::abs(p.x.in_stride) != 1;
+    return across && p.x.in_stride * stored_bytes(p.dtype) % 16 != 0 ? kUnlike : 1;
 }
 
 double estimate(const Problem& p, const cuda_abi::Device& device, const Cost& cost) {

@@ -46,6 +46,11 @@ double slowdown_of_layout(const Problem& p);
 /// The same of short rows, of those that begin between 16-byte boundaries, and of edges that are not zeros.
 double slowdown_of_rows(const Problem& p);
 
+/// The same of kernels whose lanes go across rows side by side that begin otherwise at each time between 16 bytes. Time first, f32,
+/// H100: (101, 133337) with 3 and 31 taps 55 and 92 us, (101, 133336) 44 and 67 (direct_columns; direct_tiles 87 and 120, 74 and
+/// 102).
+double slowdown_of_unlike_rows(const Problem& p);
+
 /// Seconds of a launch with a cold L2 cache.
 double estimate(const Problem& p, const cuda_abi::Device& device, const Cost& cost);
 

@@ -31,7 +31,7 @@ inline Problem sums_alone(const Problem& p, Dtype type) {
     inner.bias = 0;
     inner.has_clamp = false;
     inner.trivial_epilogue = true;
-    inner.narrow_taps = inner.exact_specials = false;
+    inner.narrow_taps = inner.equal_taps = inner.exact_specials = false;
     inner.separable = 0;
     return inner;
 }

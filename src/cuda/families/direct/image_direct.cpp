@@ -37,7 +37,13 @@ constexpr int kWindowBytes = 60 * 1024;  // of a piece: three blocks a multiproc
 // In multiply-adds at the peak (H200, tapline ladder --image 4096x4096): a product, and an output besides, with staged windows or
 // with the mask in the kernel's parameters.
 constexpr double kProductCost = 1.54;
-constexpr double kOutputCost = 154;
+constexpr double kOutputCost = 110;
+// A column of the mask; and of several channels, whose windows are wider than tiles, a product and an element of a window beyond
+// its tile (H100, f32, 1001 x 13337 with 3 x 1, 9 x 1 and 1 x 3 taps 48, 54 and 54 us; 200 x 200 x 128 with 1 x 9, 9 x 1 and 5 x 60
+// 58, 23 and 399, 350 x 350 x 32 30, 20 and 192, 600 x 600 x 4 13, 10 and 57; 500 x 500 x 16 with 15 x 15 and 31 x 31 87 and 277).
+constexpr double kColumnCost = 7;
+constexpr double kInterleavedProductCost = 1.95;
+constexpr double kBeyondCost = 20;
 constexpr double kDoubleOutputCost = 60;  // of f64 (H100: 4,059 images of 29 x 66, 2 x 2 taps 66 us)
 constexpr double kSmallOutputCost = 29;
 // The same of pixels of 1 and 2 bytes, and what an output of another type takes besides (u8 3 x 3 37 us, with f32 outputs 76; u16 5
@@ -61,6 +67,7 @@ constexpr double kSteppedCost = 60;            // where pixels do not lie side b
 constexpr double kEdgeSeconds = 3e-6;
 constexpr double kNarrowEdgeSeconds = 6e-6;
 constexpr double kBlocksHeld = 4;
+constexpr double kRowsOfZeros = 0.1;  // times as much above and below alone (64 x 200001 with 3 x 1 taps 48 us, 101 x 133337 53)
 // What a block by itself takes, which few blocks do not hide: a column of the mask, whose taps come from the L2 cache, for each
 // kTapPadding rows and for those that are left, each of these, and a row of its window that is brought one element after the other
 // (H100: 2 of 116 x 439 f32 with 1 x 454 taps 182 us, 98 x 319 with 54 x 67 156, 47 x 960 f16 with 6 x 851 458, 29 x 614 f16 with
@@ -113,8 +120,11 @@ double edge_seconds(const Problem& p, int tile_rows, const cuda_abi::Device& dev
     const double down = std::ceil(static_cast<double>(p.y.outputs) / tile_rows);
     const double across = std::ceil(static_cast<double>(p.x.outputs * p.channels.length) / kTileElements);
     const double edges = down * across - std::max(down - 2, 0.0) * std::max(across - 2, 0.0);
-    return edges * static_cast<double>(p.batch.length) / (kBlocksHeld * std::max(device.multiprocessors, 1)) *
-           (stored_bytes(p.dtype) < 4 ? kNarrowEdgeSeconds : kEdgeSeconds);
+    const double at_sides = down * std::min(across, 2.0);
+    const double each = stored_bytes(p.dtype) < 4 ? kNarrowEdgeSeconds : kEdgeSeconds;
+    const double zeros = image_boundary(p) == kZero && stored_bytes(p.dtype) >= 4 ? kRowsOfZeros : 1;
+    return (at_sides + (edges - at_sides) * zeros) * each * static_cast<double>(p.batch.length) /
+           (kBlocksHeld * std::max(device.multiprocessors, 1));
 }
 
 // What blocks take from their starts to their ends, of which a multiprocessor holds as many as have room.
@@ -134,6 +144,15 @@ double block_seconds(const Problem& p, const Windows& w, const cuda_abi::Device&
                           static_cast<double>(p.batch.length);
     return (summing + rows * across * (slow ? kSlowWindowRowSeconds : kWindowRowSeconds)) *
            std::max(blocks / (held * std::max(device.multiprocessors, 1)), 1.0);
+}
+
+// The products of an output, in multiply-adds.
+double cost_of_sum(const Problem& p, double products, int tile_rows) {
+    const auto columns = static_cast<double>(p.x.k);
+    const double taller = 1 + static_cast<double>(p.y.k - 1) / tile_rows;
+    const auto channels = static_cast<double>(p.channels.length);
+    const double beyond = channels == 1 ? 0 : taller * (columns - 1) * channels / kTileElements;
+    return (channels == 1 ? kProductCost : kInterleavedProductCost) * products + kColumnCost * columns + kBeyondCost * beyond;
 }
 
 // The constant of an integer image must be a pixel's value to stand in a window.
@@ -179,8 +198,8 @@ Limited by: Memory up to 7 x 7 taps (f32), then multiply-adds.
                                                  : kOutputCost;
         const double converting = (p.dtype == p.output_dtype ? 0 : kConvertedCost) + (p.has_packed_pixels() ? 0 : kSteppedCost);
         const Windows windows = windows_of(p);
-        const double computing =
-            2 * outputs_in_strips(p) * (kProductCost * products + besides + converting) / (type.rate * device.peak_flops);
+        const double summing = small_mask(p) ? kProductCost * products : cost_of_sum(p, products, windows.tile_rows);
+        const double computing = 2 * outputs_in_strips(p) * (summing + besides + converting) / (type.rate * device.peak_flops);
         const double moving = p.has_packed_pixels() ? seconds_to_move(p, device) : seconds_to_move_planes(p, device);
         const double together = edge_seconds(p, windows.tile_rows, device) + std::max(moving, computing);
         const double alone = small_mask(p) ? 0 : block_seconds(p, windows, device);

@@ -113,8 +113,8 @@ Limited by: the passes, and what limits the planes' rung
             const std::int64_t images = std::min(chosen.images, job.batch - first);
             const auto* in =
                 static_cast<const char*>(job.in) + (first * job.in_batch - job.in_first * job.in_stride) * stored_bytes(p.dtype);
-            pass(chosen.to_planes, {in, before, p.x.n, p.y.n, images, p.channels.length, job.in_stride, job.in_batch, 0, 0, 0, 0},
-                 stream);
+            pass(chosen.to_planes, stored_bytes(p.dtype),
+                 {in, before, p.x.n, p.y.n, images, p.channels.length, job.in_stride, job.in_batch, 0, 0, 0, 0, 0}, stream);
             Job planes;
             planes.out = after;
             planes.count = p.y.outputs;
@@ -127,8 +127,8 @@ Limited by: the passes, and what limits the planes' rung
             planes.batch = images * p.channels.length;
             chosen.inner->rung->launch(*chosen.inner, planes, chosen.inner->on_device, inner_workspace, stream);
             auto* out = static_cast<char*>(job.out) + first * job.out_batch * stored_bytes(p.output_dtype);
-            pass(chosen.from_planes,
-                 {after, out, p.x.outputs, p.y.outputs, images, p.channels.length, job.out_stride, job.out_batch, 0, 0, 0, 0},
+            pass(chosen.from_planes, stored_bytes(p.output_dtype),
+                 {after, out, p.x.outputs, p.y.outputs, images, p.channels.length, job.out_stride, job.out_batch, 0, 0, 0, 0, 0},
                  stream);
         }
     }
@@ -140,7 +140,7 @@ private:
         RungInside inner;
     };
 
-    static void pass(Kernel kernel, Passage p, cudaStream_t stream) {
+    static void pass(Kernel kernel, int bytes, Passage p, cudaStream_t stream) {
         // Rows one after the other are one.
         if (p.row == p.width * p.channels) {
             p.width *= p.height;
@@ -149,7 +149,10 @@ private:
         constexpr std::int64_t kWarp = 32;
         p.tile_channels = static_cast<int>(std::min<std::int64_t>(p.channels, image_planes_rung::kChannels));
         p.tile_pixels =
-            static_cast<int>(image_planes_rung::kChannels * image_planes_rung::kPixels / p.tile_channels / kWarp * kWarp);
+            static_cast<int>(image_planes_rung::kChannels * image_planes_rung::pixels(bytes) / p.tile_channels / kWarp * kWarp);
+        // Channels begin so far apart that neighbours of a few pixels meet in no bank.
+        const int of_word = image_planes_rung::elements_of_word(bytes);
+        p.pitch = p.tile_pixels + of_word * static_cast<int>(divide_up(image_planes_rung::kChannels, p.tile_channels));
         p.pixel_tiles = divide_up(p.width, p.tile_pixels);
         p.channel_tiles = divide_up(p.channels, p.tile_channels);
         const double blocks = static_cast<double>(p.pixel_tiles) * static_cast<double>(p.channel_tiles) *

@@ -69,7 +69,7 @@ Problem problem_of(const Problem& p, const Signals& s) {
         inner.batch = {s.of_image, apart ? p.x.in_stride : 1, apart ? p.x.out_stride : 1, 0};
     }
     if (s.outer) { inner.outer[0] = p.batch; }
-    inner.narrow_taps = inner.exact_specials = false;
+    inner.equal_taps = inner.exact_specials = false;
     inner.separable = 0;
     return inner;
 }
@@ -110,7 +110,7 @@ Best best_signals(const Problem& p, const cuda_abi::Device& device) {
 double as_measured(double seconds, const Problem& p) {
     constexpr double kStartSeconds = 1e-6;
     constexpr double kShortSeconds = 12e-6;
-    constexpr double kMoreAcross = 0.45;
+    constexpr double kMoreAcross = 0.3;
     constexpr double kMoreNarrow = 0.5;
     constexpr double kMoreAtEdges = 0.45;
     const bool along_rows = is_left_alone(p.y);

@@ -246,7 +246,7 @@ namespace {
 
 // Seconds of the kernel for means; infinite: it does not take the mask.
 double boxes_or_never(const Problem& p, const cuda_abi::Device& device) {
-    const bool is_mean = p.narrow_taps && p.taps_finite && p.separable == 1;
+    const bool is_mean = p.equal_taps && p.taps_finite && p.separable == 1;
     return is_mean && has_strips(p) && takes_boxes(p, device) ? boxes_seconds(p, device) : HUGE_VAL;
 }
 

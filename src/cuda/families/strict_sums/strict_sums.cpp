@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <vector>
 
 #include "cuda/check.hpp"
@@ -25,10 +26,30 @@ using strict_sums::WidenKernel;
 constexpr std::int64_t kLeastTaps = 64;
 constexpr double kShareByPasses = 0.6;  // of the copy's speed
 
+Dtype sums_in_double(const Problem& p) { return is_complex(p.dtype) ? kComplex128 : kF64; }
+
+// The boundary's constant as a sample: rounded where its type is.
+std::complex<double> constant_of(const Problem& p) {
+    const double real = p.constant.real();
+    switch (p.dtype) {
+        case kF32:
+            return static_cast<float>(real);
+        case kF16:
+            return __half2float(__half(real));
+        case kBf16:
+            return __bfloat162float(__nv_bfloat16(real));
+        case kComplex64:
+            return std::complex<float>(p.constant);
+        default:
+            return real;
+    }
+}
+
 // The same in double, samples and outputs one after the other as they lie.
 Problem in_double(const Problem& p) {
-    Problem inner = sums_alone(p, kF64);
-    inner.taps_dtype = kF64;
+    Problem inner = sums_alone(p, sums_in_double(p));
+    inner.taps_dtype = is_complex(p.taps_dtype) ? kComplex128 : kF64;
+    inner.constant = constant_of(p);
     const auto step = [](const WalkSide& side, std::size_t role) {
         const WalkAxis& axis = side.axes.at(role);
         return axis.length == 1 ? 1 : axis.packed;
@@ -54,8 +75,8 @@ struct Places {
 Places places_of(const Problem& p) {
     Places places{};
     places.samples = kWorkspaceAlignment;  // behind the largest sample
-    places.outputs = places.samples + aligned_bytes(samples_of(p).walk.count * 8);
-    places.own = places.outputs + aligned_bytes(outputs_of(p).walk.count * 8);
+    places.outputs = places.samples + aligned_bytes(samples_of(p).walk.count * stored_bytes(sums_in_double(p)));
+    places.own = places.outputs + aligned_bytes(outputs_of(p).walk.count * stored_bytes(sums_in_double(p)));
     return places;
 }
 
@@ -69,7 +90,8 @@ public:
 Idea: samples are widened, the rung that is the fastest in double convolves them, and an output that is large enough to have kept
 the strict bound is stored; the few others are summed one by one
 Changed: large masks and the longest filters no longer cost a product each under strict accuracy
-Requires: strict accuracy; f32 with finite f32 taps, 64 of them or more; whole problems; workspace
+Requires: strict accuracy; samples of any type but f64 and complex128, finite taps of f32 or complex64, 64 of them or more; whole
+problems; workspace
 Limited by: what limits the rung inside, in double
 )"};
     }
@@ -77,7 +99,9 @@ Limited by: what limits the rung inside, in double
     explicit StrictSums(int rank) : Rung(head(rank), {.source = "src/cuda/families/strict_sums/strict_sums.cu", .rank = rank}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.accuracy != Accuracy::strict) { return "for strict accuracy only: others need no check"; }
-        if (p.dtype != kF32 || p.taps_dtype != kF32 || p.output_dtype != kF32) { return "takes only f32"; }
+        if (strict_sums::widen_kernel(p.dtype) == nullptr || (p.taps_dtype != kF32 && p.taps_dtype != kComplex64)) {
+            return "takes taps of f32 or complex64, and samples that double has more digits than";
+        }
         if (p.taps() < kLeastTaps) { return "fewer than " + std::to_string(kLeastTaps) + " taps"; }
         if (!p.taps_finite) { return "taps that are not finite need direct summation"; }
         if (device.memory_bytes > 0 && places_of(p).own > device.memory_bytes / 3) {
@@ -86,7 +110,9 @@ Limited by: what limits the rung inside, in double
         return best_rung(in_double(p), device).rung < 0 ? "no rung convolves them in double" : "";
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        const double bytes = 12 * static_cast<double>(samples_of(p).walk.count + outputs_of(p).walk.count);
+        const int wide = stored_bytes(sums_in_double(p));
+        const double bytes = (stored_bytes(p.dtype) + wide) * static_cast<double>(samples_of(p).walk.count) +
+                             (stored_bytes(p.output_dtype) + wide) * static_cast<double>(outputs_of(p).walk.count);
         return 3 * kLaunchSeconds + bytes / (kShareByPasses * device.copy_bytes_per_second) +
                best_rung(in_double(p), device).seconds;
     }
@@ -98,12 +124,12 @@ Limited by: what limits the rung inside, in double
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         const Problem& p = prepared.problem;
         auto chosen = std::make_unique<ChosenStrict>();
-        chosen->widen = strict_sums::widen_kernel();
-        chosen->check = strict_sums::check_kernel();
+        chosen->widen = strict_sums::widen_kernel(p.dtype);
+        chosen->check = strict_sums::check_kernel(p.dtype, p.taps_dtype);
         load_kernel(chosen->widen);
         load_kernel(chosen->check);
         const auto* const taps = static_cast<const float*>(prepared.given.taps);
-        const std::vector<double> wide(taps, taps + p.filters * p.taps());
+        const std::vector<double> wide(taps, taps + p.filters * p.taps() * parts_of(p.taps_dtype));
         chosen->places = places_of(p);
         chosen->in = samples_of(p);
         chosen->out = outputs_of(p);
@@ -121,11 +147,11 @@ Limited by: what limits the rung inside, in double
         const auto& chosen = prepared.chosen_as<ChosenStrict>();
         char* const memory = aligned(workspace);
         auto* const largest = reinterpret_cast<unsigned*>(memory);
-        auto* const samples = reinterpret_cast<double*>(memory + chosen.places.samples);
-        auto* const outputs = reinterpret_cast<double*>(memory + chosen.places.outputs);
+        char* const samples = memory + chosen.places.samples;
+        char* const outputs = memory + chosen.places.outputs;
         check(cudaMemsetAsync(largest, 0, sizeof *largest, stream), "cudaMemsetAsync");
         launch_kernel(chosen.widen, pass_blocks(chosen.in.walk.count), kPassThreads, 0, stream,
-                      Widen{static_cast<const float*>(job.in), samples, sample_walk(chosen.in, p, job), largest});
+                      Widen{job.in, samples, sample_walk(chosen.in, p, job), largest, p.dtype});
         const Problem& inner = chosen.inner->problem;
         const core::Axis& cut = inner.cut();
         Job doubles;
@@ -141,12 +167,16 @@ Limited by: what limits the rung inside, in double
         chosen.inner->rung->launch(*chosen.inner, doubles, chosen.inner->on_device, memory + chosen.places.own, stream);
         Check c = check_of(chosen, p, job);
         c.from = outputs;
-        c.in = static_cast<const float*>(job.in) - job.in_first * job.in_stride;
-        c.taps = static_cast<const float*>(on_device.taps);
-        c.filter_elements = prepared.taps_pitch_bytes / static_cast<std::int64_t>(sizeof(float));
-        c.out = static_cast<float*>(job.out);
+        c.input_type = p.dtype;
+        c.input_bytes = stored_bytes(p.dtype);
+        c.in = static_cast<const char*>(job.in) - job.in_first * job.in_stride * c.input_bytes;
+        c.taps = on_device.taps;
+        c.filter_elements = prepared.taps_pitch_bytes / stored_bytes(p.taps_dtype);
+        c.out = job.out;
         c.largest = largest;
         set_epilogue(c.common, p);
+        c.common.constant_real = chosen.inner->problem.constant.real();
+        c.common.constant_imag = chosen.inner->problem.constant.imag();
         launch_kernel(chosen.check, pass_blocks(c.walk.count), kPassThreads, 0, stream, c);
     }
 
@@ -180,13 +210,19 @@ private:
         return c;
     }
 
-    // By docs/numerics.md, (2): with the error of sums in double for each unit of the largest sample.
+    static int parts_of(Dtype type) { return is_complex(type) ? 2 : 1; }
+
+    // By docs/numerics.md, (2): with the error of sums in double for each unit of the largest sample, or part of one. A complex
+    // sample is at most sqrt(2) of that, and a part of a sum has two products for each complex one.
     static double least_of(const Problem& p, const std::vector<double>& taps) {
         constexpr double kSafe = 1.0001;
+        const double sample = std::sqrt(static_cast<double>(parts_of(p.dtype)));
+        const double products = static_cast<double>(p.taps() * parts_of(p.dtype));
+        const std::int64_t of_filter = p.taps() * parts_of(p.taps_dtype);
         double most = 0;
         for (std::int64_t f = 0; f < p.filters; ++f) {
             double squares = 0;
-            for (std::int64_t t = f * p.taps(); t < (f + 1) * p.taps(); ++t) {
+            for (std::int64_t t = f * of_filter; t < (f + 1) * of_filter; ++t) {
                 const double tap = taps[static_cast<std::size_t>(t)];
                 squares += tap * tap;
             }
@@ -198,8 +234,7 @@ private:
         const auto far = [](const core::Axis& a) { return static_cast<double>(a.k - 1); };
         const double span = 1 + far(p.x) + (p.rank == 1 ? 0 : (far(p.y) + far(p.z) * reached(p.y)) * reached(p.x));
         const double allowed = static_cast<double>(p.taps() + 2) * 0x1p-23;
-        return kSafe * error_in_double(row, span, static_cast<double>(p.taps())) * std::sqrt(most) * (1 + allowed) /
-               (allowed - 0x1p-24);
+        return kSafe * sample * error_in_double(row, span, products) * std::sqrt(most) * (1 + allowed) / (allowed - 0x1p-24);
     }
 };
 

@@ -14,12 +14,13 @@ const Rung& strict_volumes();
 
 namespace strict_sums {
 
-/// Samples to doubles one after the other.
+/// Samples to numbers of double one after the other.
 struct Widen {
-    const float* in;
-    double* to;
+    const void* in;
+    void* to;
     Walk walk;
-    unsigned* largest;  ///< the bits of the largest finite magnitude
+    unsigned* largest;  ///< the bits of a float, at least the largest finite magnitude of a sample or of its parts
+    Dtype type;
 };
 
 /// A filtered axis of outputs [0, outputs).
@@ -28,27 +29,30 @@ struct SumAxis {
     Boundary boundary;
 };
 
-/// Doubles to outputs, those that keep the bound; others are summed anew.
+/// Numbers of double to outputs, those that keep the bound; others are summed anew.
 struct Check {
-    const double* from;
+    const void* from;
     Walk walk;                               // of outputs
     int places[3];                           // which of its axes x, y and z are, or -1
     std::int64_t in_steps[Walk::kMostAxes];  // of samples, of its other axes
     SumAxis x, y, z;
-    const float* in;
-    const float* taps;  // in correlation order
+    const void* in;
+    Dtype input_type;
+    int input_bytes;   // of a sample
+    const void* taps;  // in correlation order
     std::int64_t filters, filter_elements;
     int filter_axis;  // of the walk: filter number is its place % filters; -1: 0
-    float* out;
+    void* out;
     const unsigned* largest;
-    double least;      // an output that is so many times the largest sample has kept it
+    double least;      // an output, or its part, that is so many times the largest sample has kept it
     Arguments common;  // the constant and the epilogue
 };
 
 using WidenKernel = void (*)(Widen w);
 using CheckKernel = void (*)(Check c);
-WidenKernel widen_kernel();
-CheckKernel check_kernel();
+/// Null where there is none for the type of samples; for the taps f32 or complex64.
+WidenKernel widen_kernel(Dtype samples);
+CheckKernel check_kernel(Dtype samples, Dtype taps);
 
 }  // namespace strict_sums
 }  // namespace tapline::cuda

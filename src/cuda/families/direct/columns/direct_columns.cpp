@@ -171,8 +171,9 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
                                     kOutputs * of_thread * (plain ? kOutputInstructions : kEpilogueInstructions);
         const double computing = warps * instructions / (device.peak_flops / 64);
         const double chunks = 1 + taps / kOutputs;  // each waits for its samples
-        const double working =
-            overlapped(moving, computing, kNorm) * (core::filter_sets(p) != 1 && !along ? slowdown_of_sets(shape, device) : 1);
+        const double working = overlapped(moving, computing, kNorm) *
+                               (core::filter_sets(p) != 1 && !along ? slowdown_of_sets(shape, device) : 1) *
+                               slowdown_of_unlike_rows(p);
         return kStartSeconds + std::max(working, chunks * kChunkSeconds);
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {

@@ -168,8 +168,8 @@ Limited by: memory up to some thirty taps, then multiply-adds
         const double computing = 2 * outputs * products / (kShareOfPeak * type.rate * device.peak_flops);
         const bool own_apart = p.filters > 1 && shape.tiles.in == Lie::along && std::abs(p.x.in_stride) != 1;
         const bool narrow_across = type.bytes <= 2 && shape.tiles.in == Lie::across && !one_by_one;
-        return kStartSeconds +
-               overlapped(moving, computing, kNorm) * (own_apart ? kOwnApart : 1) * (narrow_across ? kNarrowAcross : 1);
+        return kStartSeconds + overlapped(moving, computing, kNorm) * (own_apart ? kOwnApart : 1) *
+                                   (narrow_across ? kNarrowAcross : 1) * slowdown_of_unlike_rows(p);
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const Shape& s = prepared.chosen_as<ChosenTiles>().shape;

@@ -25,18 +25,31 @@ __host__ __device__ constexpr int groups(int chunks) { return chunks <= 1 ? 5 : 
 __host__ __device__ constexpr int threads(int chunks) { return groups(chunks) * tensor::kThreads; }
 __host__ __device__ constexpr int entries_bytes(int chunks) { return kHeaderBytes + 2 * chunks * chunks * kPieceBytes; }
 
+/// Rows of any steps: channels of recordings, times first, complex samples (of two rows each), every second sample, backwards,
+/// gaps. Numbers of elements are those of floats. A tile has some recordings, or some channels of one; in a buffer it lies as in
+/// memory, or, of some channels, without what is between them.
+struct Apart {
+    std::int64_t recordings, channels;
+    std::int64_t channel_tiles;     // of a recording
+    std::int64_t whole_recordings;  // those that come in bulk: nothing is read behind the last one's samples
+    int tile_recordings, tile_channels;
+    std::int64_t in_recording, out_recording, in_channel, out_channel, in_sample, out_sample;
+    std::int64_t in_front;  // of samples that lie backwards: elements from the last one to the first
+};
+
 /// Where rows lie. Samples [first_sample, first_sample + samples) of the piece are read.
 struct Shape {
     int first_sample, samples, outputs;
     int in_vectors, out_vectors;  // all rows' begin at 16 bytes and are whole vectors
-    int buffer_bytes;             // of 64 rows, where they lie one after the other and come and go as a whole; else 0
+    int buffer_bytes;             // of a tile, where it comes and goes in bulk; else 0
     std::int64_t tiles;
+    Apart apart;
 };
 
 using Kernel = void (*)(Arguments a, Shape g);
 
-/// For rows of so many chunks; null if the library was built for no device that has such products.
-Kernel kernel_of(int chunks);
+/// For rows of so many chunks, one after the other or `apart`; null if the library was built for no device that has such products.
+Kernel kernel_of(int chunks, bool apart);
 
 }  // namespace tapline::cuda::short_rows
 
