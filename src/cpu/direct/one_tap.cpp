@@ -75,15 +75,15 @@ std::optional<Resolved> as_longest_row(const Resolved& problem) {
 }
 
 double OneTapAlgorithm::estimate_seconds(const Resolved& problem, const Request& request) const {
-    return core::seconds_with_outer(inner_, as_longest_row(problem).value_or(problem), request);
+    return core::seconds_with_outer(inner(), as_longest_row(problem).value_or(problem), request);
 }
 
 std::unique_ptr<core::Executable> OneTapAlgorithm::prepare(const Resolved& problem, const void* taps,
                                                            const Request& request) const {
     const std::optional<Resolved> longest = as_longest_row(problem);
-    if (!longest) { return inner_.prepare(problem, taps, request); }
-    return std::make_unique<OneTap>(problem, *longest, core::prepare_with_outer(inner_, problem, taps, request),
-                                    core::prepare_with_outer(inner_, *longest, taps, request));
+    if (!longest) { return inner().prepare(problem, taps, request); }
+    return std::make_unique<OneTap>(problem, *longest, core::prepare_with_outer(inner(), problem, taps, request),
+                                    core::prepare_with_outer(inner(), *longest, taps, request));
 }
 
 }  // namespace tapline::cpu

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "core/choice/engine.hpp"
 #include "core/problem/arrange.hpp"
+#include "cpu/wrapped_algorithm.hpp"
 
 namespace tapline::cpu {
 
@@ -12,29 +12,23 @@ namespace tapline::cpu {
 /// than the row that it has, where there are more taps than one or other outputs than samples, or a filter a row.
 std::optional<core::Resolved> as_longest_row(const core::Resolved& problem);
 
-/// `inner`, which has such problems with the longest row. It has to outlive this.
-class OneTapAlgorithm final : public core::Algorithm {
+/// `inner`, which has such problems with the longest row.
+class OneTapAlgorithm final : public WrappedAlgorithm {
 public:
-    explicit OneTapAlgorithm(const core::Algorithm& inner) : inner_(inner) {}
+    using WrappedAlgorithm::WrappedAlgorithm;
 
-    [[nodiscard]] std::string_view name() const override { return inner_.name(); }
-    [[nodiscard]] std::string_view summary() const override { return inner_.summary(); }
-    [[nodiscard]] bool is_local() const override { return inner_.is_local(); }
     [[nodiscard]] bool keeps_local(const core::Resolved& problem, const core::Request& request) const override {
-        return inner_.keeps_local(problem, request);
+        return inner().keeps_local(problem, request);
     }
     [[nodiscard]] bool takes_outer(const core::Resolved& problem, const core::Request& request) const override {
-        return inner_.takes_outer(problem, request) || as_longest_row(problem).has_value();
+        return inner().takes_outer(problem, request) || as_longest_row(problem).has_value();
     }
     [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override {
-        return inner_.supports(core::without_outer(problem), request);
+        return inner().supports(core::without_outer(problem), request);
     }
     [[nodiscard]] double estimate_seconds(const core::Resolved& problem, const core::Request& request) const override;
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const core::Resolved& problem, const void* taps,
                                                             const core::Request& request) const override;
-
-private:
-    const core::Algorithm& inner_;
 };
 
 }  // namespace tapline::cpu

@@ -72,29 +72,29 @@ std::optional<Resolved> LineMaskAlgorithm::signals_of(const Resolved& problem, c
     if (goes == Lines::never || !signals_.supports(*signals, request).ok) { return std::nullopt; }
     Request alone = request;  // bits do not depend on the number of threads
     alone.threads = 1;
-    const bool takes = goes == Lines::always || !images_.supports(problem, request).ok ||
-                       core::seconds_with_outer(signals_, *signals, alone) < images_.estimate_seconds(problem, alone);
+    const bool takes = goes == Lines::always || !inner().supports(problem, request).ok ||
+                       core::seconds_with_outer(signals_, *signals, alone) < inner().estimate_seconds(problem, alone);
     return takes ? signals : std::nullopt;
 }
 
 bool LineMaskAlgorithm::keeps_local(const Resolved& problem, const Request& request) const {
     const auto signals = signals_of(problem, request);
-    return signals ? signals_.keeps_local(*signals, request) : images_.keeps_local(problem, request);
+    return signals ? signals_.keeps_local(*signals, request) : inner().keeps_local(problem, request);
 }
 
 core::Support LineMaskAlgorithm::supports(const Resolved& problem, const Request& request) const {
-    return signals_of(problem, request) ? core::Support::yes() : images_.supports(problem, request);
+    return signals_of(problem, request) ? core::Support::yes() : inner().supports(problem, request);
 }
 
 double LineMaskAlgorithm::estimate_seconds(const Resolved& problem, const Request& request) const {
     const auto signals = signals_of(problem, request);
-    return signals ? core::seconds_with_outer(signals_, *signals, request) : images_.estimate_seconds(problem, request);
+    return signals ? core::seconds_with_outer(signals_, *signals, request) : inner().estimate_seconds(problem, request);
 }
 
 std::unique_ptr<core::Executable> LineMaskAlgorithm::prepare(const Resolved& problem, const void* taps,
                                                              const Request& request) const {
     const auto signals = signals_of(problem, request);
-    if (!signals) { return images_.prepare(problem, taps, request); }
+    if (!signals) { return inner().prepare(problem, taps, request); }
     const bool of_cut_axis = problem.cut().k == signals->x.k && problem.cut().k > 1;
     return std::make_unique<Signals>(*signals, core::prepare_with_outer(signals_, *signals, taps, request), of_cut_axis);
 }

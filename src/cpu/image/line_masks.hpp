@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/choice/engine.hpp"
+#include "cpu/wrapped_algorithm.hpp"
 
 namespace tapline::cpu {
 
@@ -14,17 +14,14 @@ std::optional<core::Resolved> as_signals(const core::Resolved& problem);
 /// Whether line masks are left to an algorithm for signals.
 enum class Lines { never, if_sooner, always };
 
-/// An algorithm for images, and one for signals that has the problems of line masks which `goes` says. Both have to outlive this.
-class LineMaskAlgorithm final : public core::Algorithm {
+/// An algorithm for images, and one for signals that has the problems of line masks which `goes` says. `signals` has to outlive
+/// this.
+class LineMaskAlgorithm final : public WrappedAlgorithm {
 public:
     using Goes = Lines (*)(const core::Resolved& images, const core::Request& request);
     LineMaskAlgorithm(const core::Algorithm& images, const core::Algorithm& signals, Goes goes)
-        : images_(images), signals_(signals), goes_(goes) {}
+        : WrappedAlgorithm(images), signals_(signals), goes_(goes) {}
 
-    [[nodiscard]] std::string_view name() const override { return images_.name(); }
-    [[nodiscard]] std::string_view summary() const override { return images_.summary(); }
-    [[nodiscard]] bool takes_rank(int rank) const override { return images_.takes_rank(rank); }
-    [[nodiscard]] bool is_local() const override { return images_.is_local(); }
     [[nodiscard]] bool keeps_local(const core::Resolved& problem, const core::Request& request) const override;
     [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override;
     [[nodiscard]] double estimate_seconds(const core::Resolved& problem, const core::Request& request) const override;
@@ -34,7 +31,6 @@ public:
 private:
     [[nodiscard]] std::optional<core::Resolved> signals_of(const core::Resolved& problem, const core::Request& request) const;
 
-    const core::Algorithm& images_;
     const core::Algorithm& signals_;
     Goes goes_;
 };

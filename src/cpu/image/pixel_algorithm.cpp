@@ -35,19 +35,19 @@ double seconds_of_pixels(const Resolved& p) {
 
 core::Support PixelAlgorithm::supports(const Resolved& problem, const Request& request) const {
     if (problem.is_exact()) { return core::Support::no("it takes floating and complex images, and integers with real taps"); }
-    return inner_.supports(with_wide_sums(problem), request);
+    return inner().supports(with_wide_sums(problem), request);
 }
 
 double PixelAlgorithm::estimate_seconds(const Resolved& problem, const Request& request) const {
-    return inner_.estimate_seconds(with_wide_sums(problem), request) + seconds_of_pixels(problem) / request.threads;
+    return inner().estimate_seconds(with_wide_sums(problem), request) + seconds_of_pixels(problem) / request.threads;
 }
 
 std::unique_ptr<core::Executable> PixelAlgorithm::prepare(const Resolved& problem, const void* taps, const Request& request) const {
-    if (request.whole == nullptr) { return inner_.prepare(with_wide_sums(problem), taps, request); }
+    if (request.whole == nullptr) { return inner().prepare(with_wide_sums(problem), taps, request); }
     const Resolved whole = with_wide_sums(*request.whole);
     Request of_part = request;
     of_part.whole = &whole;
-    return inner_.prepare(with_wide_sums(problem), taps, of_part);
+    return inner().prepare(with_wide_sums(problem), taps, of_part);
 }
 
 }  // namespace tapline::cpu

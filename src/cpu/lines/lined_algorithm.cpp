@@ -38,11 +38,11 @@ bool LinedAlgorithm::takes_outer(const Resolved& problem, const core::Request& /
 }
 
 bool LinedAlgorithm::keeps_local(const Resolved& problem, const core::Request& request) const {
-    return inner_.keeps_local(problem_of_all(layout_of(problem)), request);
+    return inner().keeps_local(problem_of_all(layout_of(problem)), request);
 }
 
 core::Support LinedAlgorithm::supports(const Resolved& problem, const core::Request& request) const {
-    return inner_.supports(problem_of_all(layout_of(problem)), request);
+    return inner().supports(problem_of_all(layout_of(problem)), request);
 }
 
 double LinedAlgorithm::estimate_seconds(const Resolved& problem, const core::Request& request) const {
@@ -53,9 +53,9 @@ double LinedAlgorithm::estimate_seconds(const Resolved& problem, const core::Req
         Resolved all = problem_of_all(layout);
         all.x.n *= layout.problem.outer_length();
         all.x.outputs *= layout.problem.outer_length();
-        return inner_.estimate_seconds(all, request);
+        return inner().estimate_seconds(all, request);
     }
-    return inner_.estimate_seconds(problem_of_all(layout), request) + seconds_of_moving(layout, request.threads) / request.threads;
+    return inner().estimate_seconds(problem_of_all(layout), request) + seconds_of_moving(layout, request.threads) / request.threads;
 }
 
 std::unique_ptr<core::Executable> LinedAlgorithm::prepare(const Resolved& problem, const void* taps,
@@ -63,12 +63,12 @@ std::unique_ptr<core::Executable> LinedAlgorithm::prepare(const Resolved& proble
     const LineLayout layout = layout_of(problem);
     const std::int64_t filter_bytes = problem.x.k * static_cast<std::int64_t>(size_of(problem.taps_dtype));
     const auto prepare = [&](const Resolved& lines, const core::Request& asked, std::int64_t filter) {
-        return inner_.prepare(lines, static_cast<const std::byte*>(taps) + filter * filter_bytes, asked);
+        return inner().prepare(lines, static_cast<const std::byte*>(taps) + filter * filter_bytes, asked);
     };
     if (goes_by_columns(layout, request)) { return columns_.prepare(layout, taps, request); }
-    if (layout.way == Way::as_given) { return inner_.prepare(problem, taps, request); }
+    if (layout.way == Way::as_given) { return inner().prepare(problem, taps, request); }
     if (layout.way == Way::side_by_side) { return prepare_side_by_side(layout, request, prepare); }
-    const bool in_pairs = !inner_.is_local() && !is_complex(problem.dtype) && layout.filters == 1;
+    const bool in_pairs = !inner().is_local() && !is_complex(problem.dtype) && layout.filters == 1;
     return prepare_tiles(layout, request, in_pairs ? 2 : 1, all_filters_, prepare);
 }
 

@@ -1,8 +1,8 @@
 // An algorithm for signals, extended to every layout and to samples that are narrower than their sums.
 #pragma once
 
-#include "core/choice/engine.hpp"
 #include "cpu/lines/line_layout.hpp"
+#include "cpu/wrapped_algorithm.hpp"
 
 namespace tapline::cpu {
 
@@ -14,18 +14,15 @@ struct ByColumns {
                                                  const core::Request& request) = nullptr;
 };
 
-/// `inner` goes on without knowing outer axes, gaps or integers. It has to outlive this.
-class LinedAlgorithm final : public core::Algorithm {
+/// `inner` goes on without knowing outer axes, gaps or integers.
+class LinedAlgorithm final : public WrappedAlgorithm {
 public:
     /// Whether `inner` has a way of its own through rows that lie side by side, as fast as one through packed lines.
     using TakesSideBySide = bool (*)(const core::Resolved& problem);
     /// `all_filters`: of one row it prepares a LinesExecutable, which holds any number of filters.
     LinedAlgorithm(const core::Algorithm& inner, TakesSideBySide takes_side_by_side, bool all_filters, ByColumns columns = {})
-        : inner_(inner), takes_side_by_side_(takes_side_by_side), all_filters_(all_filters), columns_(columns) {}
+        : WrappedAlgorithm(inner), takes_side_by_side_(takes_side_by_side), all_filters_(all_filters), columns_(columns) {}
 
-    [[nodiscard]] std::string_view name() const override { return inner_.name(); }
-    [[nodiscard]] std::string_view summary() const override { return inner_.summary(); }
-    [[nodiscard]] bool is_local() const override { return inner_.is_local(); }
     [[nodiscard]] bool keeps_local(const core::Resolved& problem, const core::Request& request) const override;
     [[nodiscard]] bool takes_outer(const core::Resolved& problem, const core::Request& request) const override;
     [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override;
@@ -39,7 +36,6 @@ private:
         return columns_.takes != nullptr && columns_.takes(layout, request);
     }
 
-    const core::Algorithm& inner_;
     TakesSideBySide takes_side_by_side_;
     bool all_filters_;
     ByColumns columns_;
