@@ -6,7 +6,7 @@
 #include "core/plan/parallel.hpp"
 #include "core/problem/elements.hpp"
 #include "core/problem/window.hpp"
-#include "cpu/direct/direct_shape.hpp"
+#include "cpu/direct/calls/direct_shape.hpp"
 #include "cpu/lines/line_store.hpp"
 #include "cpu/targets.hpp"
 
