@@ -38,9 +38,10 @@ constexpr int kWindowBytes = 60 * 1024;  // of a piece: three blocks a multiproc
 // with the mask in the kernel's parameters.
 constexpr double kProductCost = 1.54;
 constexpr double kOutputCost = 110;
-// A column of the mask; and of several channels, whose windows are wider than tiles, a product and an element of a window beyond
-// its tile (H100, f32, 1001 x 13337 with 3 x 1, 9 x 1 and 1 x 3 taps 48, 54 and 54 us; 200 x 200 x 128 with 1 x 9, 9 x 1 and 5 x 60
-// 58, 23 and 399, 350 x 350 x 32 30, 20 and 192, 600 x 600 x 4 13, 10 and 57; 500 x 500 x 16 with 15 x 15 and 31 x 31 87 and 277).
+// A column of the mask, of f32 pixels; and of several channels, whose windows are wider than tiles, a product and an element of a
+// window beyond its tile (H100, f32, 1001 x 13337 with 3 x 1, 9 x 1 and 1 x 3 taps 48, 54 and 54 us; 200 x 200 x 128 with 1 x 9, 9
+// x 1 and 5 x 60 58, 23 and 399, 350 x 350 x 32 30, 20 and 192, 600 x 600 x 4 13, 10 and 57; 500 x 500 x 16 with 15 x 15 and 31 x
+// 31 87 and 277).
 constexpr double kColumnCost = 7;
 constexpr double kInterleavedProductCost = 1.95;
 constexpr double kBeyondCost = 20;
@@ -152,7 +153,8 @@ double cost_of_sum(const Problem& p, double products, int tile_rows) {
     const double taller = 1 + static_cast<double>(p.y.k - 1) / tile_rows;
     const auto channels = static_cast<double>(p.channels.length);
     const double beyond = channels == 1 ? 0 : taller * (columns - 1) * channels / kTileElements;
-    return (channels == 1 ? kProductCost : kInterleavedProductCost) * products + kColumnCost * columns + kBeyondCost * beyond;
+    const double of_columns = p.dtype == kF32 ? kColumnCost * columns : 0;  // what others' outputs take was measured with them
+    return (channels == 1 ? kProductCost : kInterleavedProductCost) * products + of_columns + kBeyondCost * beyond;
 }
 
 // The constant of an integer image must be a pixel's value to stand in a window.

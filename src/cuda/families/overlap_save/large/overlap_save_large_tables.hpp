@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cuda/families/overlap_save/large/overlap_save_large.hpp"
+#include "cuda/families/overlap_save/large/overlap_save_large_places.hpp"
 #include "cuda/families/overlap_save/overlap_save_tables.hpp"
 
 namespace tapline::cuda::overlap_save {
