@@ -44,7 +44,7 @@ bool fits_output(const Resolved& p, const core::TapsFacts& facts, double sum) {
 }
 
 Support supports_floats(const Resolved& p, const core::TapsFacts& facts) {
-    if (const Support exact = supports_integers(p); !exact.ok) { return exact; }
+    if (Support exact = supports_integers(p); !exact.ok) { return exact; }
     if (p.cut().n == kUnknownLength) { return Support::no("the signal's length is not known"); }
     const bool plain = p.scale == 1 && p.bias == 0 && !p.has_clamp;
     if (p.dtype == Dtype::boolean || !is_integer(p.output_dtype) || p.output_dtype == Dtype::boolean || !plain) {
@@ -83,7 +83,7 @@ public:
         return inner(problem).takes_outer(in_floats(problem, request.facts), as_real(request));
     }
     [[nodiscard]] Support supports(const Resolved& problem, const Request& request) const override {
-        if (const Support floats = supports_floats(problem, request.facts); !floats.ok) { return floats; }
+        if (Support floats = supports_floats(problem, request.facts); !floats.ok) { return floats; }
         return inner(problem).supports(in_floats(problem, request.facts), as_real(request));
     }
     [[nodiscard]] double estimate_seconds(const Resolved& problem, const Request& request) const override {
