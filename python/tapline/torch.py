@@ -351,8 +351,7 @@ def conv1d(x, taps, padding="causal", *, group=None, lengths=None, method="auto"
         Samples of each process of the group. Without it the processes ask each other in each call.
     method : {'auto', 'halo', 'all_to_all'}
         With a group: neighbours exchange the k - 1 samples that the filter reaches (where these are few, everybody gets them, which
-        takes one call), or every process gets some signals whole.
-        'auto' takes what moves fewer samples.
+        takes one call), or every process gets some signals whole. 'auto' takes what moves fewer samples.
     timeout : float, optional
         With a group: seconds after which a process that has ended or does not answer is a RuntimeError in the others, there and in
         gradients; by default the group's own limit. On GPUs each message is then waited for.

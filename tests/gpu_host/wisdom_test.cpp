@@ -244,14 +244,21 @@ TEST_F(Wisdom, TheFastestRungOfTheSameAccuracyIsTold) {
     EXPECT_EQ(wisdom_state().entries, 4);
 }
 
+// What is the fastest for other taps is not for these, and the other way round.
+void expect_own_fastest_rung(const cuda_abi::Problem& p, const cuda_abi::Problem& others) {
+    remember_one(device_of(), entry_of("transforms", p, 64, 3e-5));
+    EXPECT_EQ(fastest_rung(device_of(), others), "");
+    remember_one(device_of(), entry_of("products", others, 64, 1e-5));
+    EXPECT_EQ(fastest_rung(device_of(), p), "transforms");
+    EXPECT_EQ(fastest_rung(device_of(), others), "products");
+}
+
 TEST_F(Wisdom, TapsOfTheSignalsTypeHaveTheirOwnFastestRung) {
     const auto p = problem_of(1 << 24, 511);
     auto narrow = p;
     narrow.narrow_taps = true;
-    remember_one(device_of(), entry_of("transforms", p, 64, 3e-5));
-    EXPECT_EQ(fastest_rung(device_of(), narrow), "");
+    expect_own_fastest_rung(p, narrow);
     EXPECT_EQ(threads_for(device_of(), narrow, "transforms"), 64) << "a policy serves all taps";
-    remember_one(device_of(), entry_of("products", narrow, 64, 1e-5));
     remember_one(device_of(), entry_of("transforms", narrow, 128, 3e-5));
     EXPECT_EQ(fastest_rung(device_of(), p), "transforms");
     EXPECT_EQ(fastest_rung(device_of(), narrow), "products");
@@ -266,11 +273,7 @@ TEST_F(Wisdom, MasksOfEqualTapsHaveTheirOwnFastestRung) {
     const auto p = problem_of(1 << 24, 511);
     auto equal = p;
     equal.equal_taps = true;
-    remember_one(device_of(), entry_of("transforms", p, 64, 3e-5));
-    EXPECT_EQ(fastest_rung(device_of(), equal), "");
-    remember_one(device_of(), entry_of("means", equal, 64, 1e-5));
-    EXPECT_EQ(fastest_rung(device_of(), p), "transforms");
-    EXPECT_EQ(fastest_rung(device_of(), equal), "means");
+    expect_own_fastest_rung(p, equal);
 }
 
 TEST_F(Wisdom, ADamagedFileIsIgnoredAndSaysWhy) {

@@ -6,6 +6,7 @@ import os
 import socket
 import time
 import traceback
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -89,26 +90,18 @@ def halos_and_gradients(rank):
 
 def messages_between_neighbours(rank):
     """As where ends are many samples."""
-    few, _torch_group._FEW_BYTES = _torch_group._FEW_BYTES, 0
-    try:
+    with mock.patch.object(_torch_group, "_FEW_BYTES", 0):
         halos_and_gradients(rank)
         second_gradients(rank)
-    finally:
-        _torch_group._FEW_BYTES = few
 
 
 def ends_on_their_own(rank):
     """As GPUs do it under long filters."""
-    few, _torch_group._FEW_BYTES = _torch_group._FEW_BYTES, 0
-    _torch_group._LONG["cpu"] = 2
-    try:
+    with mock.patch.object(_torch_group, "_FEW_BYTES", 0), mock.patch.dict(_torch_group._LONG, cpu=2):
         for lengths, k in (((20, 20, 20, 20), 9), ((16, 17, 30, 16), 9), ((4, 4, 4, 4), 3)):
             x, taps = drawn(13, 2, 3, sum(lengths)), drawn(14, 3, k)
             for padding in ("causal", "same"):
                 compare(rank, x, taps, lengths, padding)
-    finally:
-        del _torch_group._LONG["cpu"]
-        _torch_group._FEW_BYTES = few
 
 
 def all_to_all(rank):

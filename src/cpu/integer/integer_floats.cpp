@@ -113,9 +113,6 @@ private:
 
 }  // namespace
 
-const core::Algorithm& integer_floats_algorithm() {
-    static const IntegerFloats kAlgorithm;
-    return kAlgorithm;
-}
+const core::Algorithm& integer_floats_algorithm() { return core::only<IntegerFloats>(); }
 
 }  // namespace tapline::cpu
