@@ -69,25 +69,6 @@ void check_out(PyArrayObject* out, const Prepared& prepared) {
     if (!PyArray_ISWRITEABLE(out)) { raise(PyExc_ValueError, "out: the array is read-only; give one that can be written"); }
 }
 
-// Integers beside real taps and float16 are widened by the engine as it reads them, unless the boundary's constant is none of
-// theirs.
-const Prepared& keep_narrow(Prepared& prepared, Dtype dtype, const PlanOptions& options) {
-    Problem& problem = prepared.problem;
-    Types& types = prepared.types;
-    const bool real = types.signal == types.taps && !is_integer(types.signal);
-    if (!real || is_complex(types.signal) || options.device.starts_with("cuda")) { return prepared; }
-    if (problem.boundary == Boundary::constant && !is_value_of(dtype, problem.constant)) { return prepared; }
-    if (is_integer(dtype)) {
-        problem.real_taps = types.taps;
-    } else if (dtype == Dtype::f16 && types.taps == Dtype::f32) {
-        if (types.output == Dtype::f16) { problem.output_dtype = Dtype::f16; }
-    } else {
-        return prepared;
-    }
-    types.signal = problem.dtype = dtype;
-    return prepared;
-}
-
 PyObject* call(const char* function, Operation operation, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
     const Signature signature{function, kConvolvePositional, 2, kConvolveNamed};
     const Values values = collect(signature, arguments, count, names);
@@ -124,6 +105,23 @@ bool is_value_of(Dtype dtype, std::complex<double> number) {
     int exponent = 0;
     const double scaled = std::ldexp(std::frexp(value, &exponent), 11);
     return value == 0 || (scaled == std::trunc(scaled) && exponent > -14 && exponent <= 16);
+}
+
+const Prepared& keep_narrow(Prepared& prepared, Dtype dtype, const PlanOptions& options) {
+    Problem& problem = prepared.problem;
+    Types& types = prepared.types;
+    const bool real = types.signal == types.taps && !is_integer(types.signal);
+    if (!real || is_complex(types.signal) || options.device.starts_with("cuda")) { return prepared; }
+    if (problem.boundary == Boundary::constant && !is_value_of(dtype, problem.constant)) { return prepared; }
+    if (is_integer(dtype)) {
+        problem.real_taps = types.taps;
+    } else if (dtype == Dtype::f16 && types.taps == Dtype::f32) {
+        if (types.output == Dtype::f16) { problem.output_dtype = Dtype::f16; }
+    } else {
+        return prepared;
+    }
+    types.signal = problem.dtype = dtype;
+    return prepared;
 }
 
 Dtype dtype_of_array(PyArrayObject* array, const char* argument) {

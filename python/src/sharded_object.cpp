@@ -151,6 +151,7 @@ ShardedObject::ShardedObject(const Request& request, Dtype signal, std::int64_t 
         with_origin.problem.origin = origins[0];
         const std::vector<npy_intp> shape{lengths[0]};
         Prepared prepared = prepare(with_origin, shape, signal, taps, std::nullopt);
+        keep_narrow(prepared, signal, request.options);  // as of the whole, whose algorithm is that of its type
         types_ = prepared.types;
         problem_ = signal_problem(prepared.problem, before, after);
         own_taps = std::move(prepared.taps);

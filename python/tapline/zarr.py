@@ -133,7 +133,9 @@ def _regions(spec, chunks, dtype, memory):
     """
     shape = spec.output_shape
     element = dtype.itemsize + spec.dtype.itemsize
-    sizes = [min(c, n) for c, n in zip(chunks, shape, strict=True)]
+    # No more parts of an axis than it has samples.
+    least = [c * math.ceil(n / (c * samples)) for c, n, samples in zip(chunks, shape, spec.shape, strict=True)]
+    sizes = [min(size, n) for size, n in zip(least, shape, strict=True)]
 
     def bytes_of(sizes):
         total = 1

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "support/buffers.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline {
@@ -12,6 +13,11 @@ namespace {
 Plan plan_of(const ImageProblem& p, PlanOptions options = {}) {
     options.device = "cpu";
     return make_plan(p, std::vector<float>(static_cast<std::size_t>(taps_extent(p)), 0.5F), options);
+}
+std::vector<double> drawn(std::int64_t count, test::Random random) {
+    std::vector<double> values(static_cast<std::size_t>(count));
+    test::fill_reals<double>(values.data(), count, random);
+    return values;
 }
 bool goes_as_signals(const Plan& plan) { return plan.explain().find("lines of images as signals") != std::string::npos; }
 
@@ -32,6 +38,24 @@ TEST(LineMasks, ShortRowsAreSignals) {
         goes_as_signals(plan_of({.height = 8, .width = 8, .channels = 2, .batch = 3000, .mask_height = 1, .mask_width = 1})));
     EXPECT_FALSE(goes_as_signals(plan_of({.height = 8, .width = 8, .batch = 3000, .mask_height = 2, .mask_width = 3})));
     EXPECT_FALSE(goes_as_signals(plan_of({.height = 900, .width = 900, .mask_height = 9, .mask_width = 1})));
+}
+
+// The rows of the whole are signals, and so are a part's, which has more samples beside them than its outputs need.
+TEST(LineMasks, PartsGoAsTheWhole) {
+    for (const auto& [height, width] : {std::pair<std::int64_t, std::int64_t>{1, 10}, {9, 1}}) {
+        Problem p{.mode = Mode::same, .dtype = Dtype::f64};
+        p.axes = {{.length = 24, .taps = height}, {.length = 45, .taps = width}};
+        p.batch_axes = {{.length = 2}};
+        const std::vector<double> taps = drawn(height * width, test::Random(1)), in = drawn(2 * 24 * 45, test::Random(2));
+        const ShardedPlan sharded(p, taps.data(), {.device = "cpu"});
+        ASSERT_TRUE(goes_as_signals(sharded.whole())) << sharded.whole().explain();
+        std::vector<double> whole(in.size()), part(5 * 45);
+        sharded.whole().execute(whole.data(), in.data());
+        const PartPlan rows = sharded.part({.axes = {{.samples = {2, 24}, .outputs = {11, 16}}, {.samples = {0, 45}, .outputs = {0, 45}}},
+                                            .batch_axes = {{.length = 1}}});
+        rows.execute(part.data(), in.data() + (24 + 2) * 45);
+        for (std::size_t i = 0; i < part.size(); ++i) { ASSERT_EQ(part[i], whole[(24 + 11) * 45 + i]) << i; }
+    }
 }
 
 // Of two axes' modes lines have that of their own: a NaN reaches the outputs that see it, and no others.

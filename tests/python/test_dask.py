@@ -35,7 +35,7 @@ def computed(y):
     return y.compute(scheduler="synchronous")
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(40), 399, 488])
 def test_every_chunking_of_signals_gives_the_same_bits(seed):
     rng = np.random.default_rng(seed)
     shape = tuple(rng.integers(1, 40, rng.integers(1, 4)).tolist())
@@ -46,6 +46,8 @@ def test_every_chunking_of_signals_gives_the_same_bits(seed):
     dtype = (np.float32, np.float64, np.complex64, np.int16, np.float16)[rng.integers(5)]
     x = (rng.standard_normal(shape) * 100).astype(dtype)
     taps = rng.integers(-9, 9, k) if dtype is np.int16 else rng.standard_normal(k).astype(np.float32)
+    if dtype is np.int16 and seed % 2:
+        taps = taps * np.float32(0.3)
     options = {"axis": axis, "boundary": boundary}
     if boundary == "constant":
         options["constant"] = 3

@@ -48,6 +48,16 @@ def test_regions_give_the_bits_of_the_whole(seed, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.zarr", "out.zarr"]
 
 
+def test_outputs_of_an_axis_of_fewer_samples_than_regions(tmp_path):
+    x = np.random.default_rng(4).standard_normal((2, 30)).astype(np.float32)
+    stored(tmp_path / "in.zarr", x, (1, 7))
+    taps = np.random.default_rng(5).standard_normal(9).astype(np.float32)
+    for axis in (0, 1):
+        y = tapline.zarr.convolve(tmp_path / "in.zarr", tmp_path / f"out{axis}.zarr", taps, axis=axis, memory=1)
+        assert y.chunks == (1, 7)
+        np.testing.assert_array_equal(y[...], tapline.convolve(x, taps, axis=axis))
+
+
 def test_the_target_is_made_like_the_source(tmp_path):
     x = np.arange(100, dtype=np.float64)
     source = stored(

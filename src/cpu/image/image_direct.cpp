@@ -321,10 +321,10 @@ private:
 
 // Rows of fewer elements than this are summed many at a time as signals: of 3,084 images of 8 x 8 under 9 x 1 taps each takes 44 ns
 // so and 580 as an image. Longer ones under masks of a row are signals where nothing is widened and no channels lie between, and
-// those under one tap. The bits may be other ones, and those of parts are the whole's, however either lies in memory.
+// those under one tap.
 constexpr std::int64_t kShortRow = 128;
-Lines goes_by_lines(const Resolved& p, const Request& request) {
-    if (!p.has_packed_pixels() || request.rows_alone) { return Lines::never; }
+Lines goes_by_lines(const Resolved& p, const Request& /*request*/) {
+    if (!p.has_packed_pixels()) { return Lines::never; }
     const bool of_rows = p.x.k > 1 && p.channels.length == 1 && p.dtype == p.sum_dtype && !is_complex(p.dtype);
     return of_rows || (p.taps() == 1 && p.dtype == p.sum_dtype) || p.x.n * p.channels.length < kShortRow ? Lines::always
                                                                                                          : Lines::never;

@@ -1,21 +1,27 @@
 // Masks of one row or column: what they filter are signals.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "cpu/wrapped_algorithm.hpp"
 
 namespace tapline::cpu {
 
-/// The problem with the one axis that has taps as the only filtered one, and the others as batch axes. None where several axes have
-/// taps, or where one without them has other outputs than samples.
-std::optional<core::Resolved> as_signals(const core::Resolved& problem);
+/// Lines of images: the one axis that has taps is the only filtered one, the others are batch axes.
+struct Signals {
+    core::Resolved problem;
+    std::int64_t first = 0;  ///< the elements of the images before the first sample
+};
+
+/// None where several axes have taps, or where one without them has outputs beyond its samples.
+std::optional<Signals> as_signals(const core::Resolved& images);
 
 /// Whether line masks are left to an algorithm for signals.
 enum class Lines { never, if_sooner, always };
 
-/// An algorithm for images, and one for signals that has the problems of line masks which `goes` says. `signals` has to outlive
-/// this.
+/// An algorithm for images, and one for signals that has the problems of line masks which `goes` says; parts go as their whole
+/// does. `signals` has to outlive this.
 class LineMaskAlgorithm final : public WrappedAlgorithm {
 public:
     using Goes = Lines (*)(const core::Resolved& images, const core::Request& request);
@@ -29,7 +35,7 @@ public:
                                                             const core::Request& request) const override;
 
 private:
-    [[nodiscard]] std::optional<core::Resolved> signals_of(const core::Resolved& problem, const core::Request& request) const;
+    [[nodiscard]] std::optional<Signals> signals_of(const core::Resolved& problem, const core::Request& request) const;
 
     const core::Algorithm& signals_;
     Goes goes_;
