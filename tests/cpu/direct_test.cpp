@@ -298,6 +298,46 @@ TEST(Direct, BitsDoNotDependOnThreadsAlignmentOrLayout) {
     });
 }
 
+// Few taps of filters of their own are held in registers, up to so many as the target has; samples with others between them are read
+// where they lie.
+TEST(Direct, OwnTapsOfColumnsGiveTheBitsOfLines) {
+    on_every_target([] {
+        Random random(24);
+        for (const std::int64_t k : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17}) {
+            for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
+                Problem lines = problem_of(dtype, test::between(k, 700, random), k, Mode::same, Boundary::mirror);
+                lines.batch = test::pick(std::array<std::int64_t, 4>{16, 64, 100, 200}, random);
+                lines.filters = Filters::per_row;
+                const Data data = draw_data(lines, random);
+                const std::vector<unsigned char> expected = run(lines, data);
+                const std::size_t size = size_of(dtype);
+                for (const std::int64_t gap : {0, 16, 28}) {
+                    Problem columns = lines;
+                    columns.input_row_stride = columns.output_row_stride = 1;
+                    columns.input_sample_stride = columns.output_sample_stride = lines.batch + gap;
+                    Data turned{std::vector<unsigned char>(bytes_of(input_extent(columns), dtype)), data.taps};
+                    const auto place = [&](std::int64_t row, std::int64_t i) {
+                        return static_cast<std::size_t>(i * columns.input_sample_stride.value() + row) * size;
+                    };
+                    const auto packed = [&](std::int64_t row, std::int64_t i) {
+                        return static_cast<std::size_t>(row * lines.length + i) * size;
+                    };
+                    const auto each = [&](const auto& visit) {
+                        for (std::int64_t row = 0; row < lines.batch; ++row) {
+                            for (std::int64_t i = 0; i < lines.length; ++i) { visit(row, i); }
+                        }
+                    };
+                    each([&](auto row, auto i) { std::memcpy(&turned.in[place(row, i)], &data.in[packed(row, i)], size); });
+                    const std::vector<unsigned char> out = run(columns, turned, 2, gap == 28 ? 3 * size : 0);
+                    std::int64_t others = 0;
+                    each([&](auto row, auto i) { others += std::memcmp(&out[place(row, i)], &expected[packed(row, i)], size) != 0; });
+                    ASSERT_EQ(others, 0) << test::describe(columns) << " gap " << gap;
+                }
+            }
+        }
+    });
+}
+
 // An output's bits are those of its own window, wherever it stands.
 TEST(Direct, BitsDoNotDependOnPosition) {
     on_every_target([] {

@@ -155,6 +155,7 @@ public:
           target_(current_target()),
           sum_(direct_kernels(target_).of<T>().real),
           sum_own_(columns_kernels(target_).of<T>().sum),
+          most_held_(columns_kernels(target_).of<T>().most_held),
           store_(lines_, target_),
           threads_(request.threads) {
         const LineTable& moves = line_kernels(target_);
@@ -189,7 +190,8 @@ public:
             }
         }
         const std::int64_t blocks = divide_up(output.count, outputs_);
-        const std::int64_t across = divide_up(problem_.batch.length, columns_);
+        const std::int64_t lead = columns_to_boundary(output);
+        const std::int64_t across = 1 + divide_up(problem_.batch.length - lead, columns_);
         const std::int64_t all = problem_.outer_length() * across;
         const std::int64_t together = std::clamp<std::int64_t>(all * blocks / (4 * threads_), 1, std::min(blocks, kMostBlocks));
         const std::int64_t tasks = divide_up(blocks, together);
@@ -202,8 +204,9 @@ public:
             const core::OuterElement element = element_of(problem_, reordered_, output, input, index / tasks / across);
             Block block{.output = element.output, .input = element.input};
             block.past_caches = past_caches;
-            block.column = index / tasks % across * columns_;
-            block.columns = std::min(columns_, problem_.batch.length - block.column);
+            const std::int64_t place = index / tasks % across;
+            block.column = place == 0 ? 0 : lead + (place - 1) * columns_;
+            block.columns = place == 0 ? lead : std::min(columns_, problem_.batch.length - block.column);
             T* const scratch = reinterpret_cast<T*>(workspace.data()) + slot * slot_elements();
             block.samples = scratch + table_elements();
             block.sums = block.samples + window_elements();
@@ -218,6 +221,18 @@ public:
     }
 
 private:
+    // Columns of the first block: so many that the others begin where a line of the cache does, if all rows of outputs lie alike.
+    // Memory that came from malloc lies 16 bytes behind such a place, and a block's part of each row would lie in one line more.
+    [[nodiscard]] std::int64_t columns_to_boundary(const Output& output) const {
+        const std::int64_t most = std::min(columns_, problem_.batch.length);
+        const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
+        const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(output.data) % kCacheLine);
+        const std::int64_t unit = kCacheLine / bytes, lead = (kCacheLine - past) / bytes;
+        const bool alike = !turns_ && frame_ == 1 && output.batch_stride == 1 && output.stride % unit == 0 && past % bytes == 0;
+        if (!alike || past == 0 || most == problem_.batch.length || lead > most) { return most; }
+        return lead + (most - lead) / unit * unit;
+    }
+
     // Where nothing is turned memory is read and written in its own order, by as many columns as leave a window in the L1 cache.
     void choose_flow() {
         const std::int64_t most =
@@ -313,7 +328,9 @@ private:
                       .rows = rows,
                       .period = block.period,
                       .step = block.pitch,
-                      .k = k});
+                      .k = k,
+                      .pitch = block.period,
+                      .out_pitch = block.period});
         } else {
             const std::int64_t some = std::max<std::int64_t>(kElementsOfACall / block.pitch, 1);
             const std::int64_t bytes = bytes_ahead(block) / divide_up(count, some);
@@ -329,23 +346,35 @@ private:
         }
         store(block, first, count);
     }
-    // Rows side by side without gaps whose samples are of the sums' type are summed where they lie, and to where their outputs lie
-    // if these are such ones too. False: others.
+    // Rows side by side whose samples are of the sums' type are summed where they lie, and to where their outputs lie if these are
+    // such ones too. False: others, and those with gaps between them of which each sample would be read often.
     [[nodiscard]] bool sum_in_place(const Block& block, std::int64_t first, std::int64_t count) const {
         const Piece& main = block.input.main;
         const std::int64_t begin = first - problem_.x.origin, pitch = block.pitch;
-        const bool flat = !read_turned_ && !turns_ && widen_ == nullptr && pitch == block.columns && main.stride == pitch;
+        const bool flat = main.stride == pitch;
+        const bool as_read = !read_turned_ && !turns_ && widen_ == nullptr && pitch == block.columns;
         const bool inside = begin >= main.first && begin + count + problem_.x.k - 1 <= main.last;
-        if (!flat || !inside || count * pitch % block.period != 0) { return false; }
-        const bool as_made = narrow_ == nullptr && lines_.trivial_epilogue && !block.past_caches && block.output.stride == pitch;
-        T* const out = static_cast<T*>(block.output.data) + block.column + (first - block.output.first) * pitch;
+        if (!as_read || !inside || count * pitch % block.period != 0) { return false; }
+        const T* const in = static_cast<const T*>(main.data) + block.column + (begin - main.first) * main.stride;
+        if (problem_.x.k > most_held_) {
+            // Vectors that lie in two lines of the cache each take twice as long, so many times.
+            const bool in_two = block.period == pitch && reinterpret_cast<std::uintptr_t>(in) % kCacheLine != 0;
+            if (!flat || in_two) { return false; }
+        } else if (!flat && block.period != pitch) {
+            return false;
+        }
+        const bool as_made = narrow_ == nullptr && lines_.trivial_epilogue && !block.past_caches &&
+                             (block.output.stride == pitch || block.period == pitch);
+        T* const out = static_cast<T*>(block.output.data) + block.column + (first - block.output.first) * block.output.stride;
         sum_own_({.out = as_made ? out : block.sums,
-                  .in = static_cast<const T*>(main.data) + block.column + (begin - main.first) * pitch,
+                  .in = in,
                   .taps = block.taps,
                   .rows = count * pitch / block.period,
                   .period = block.period,
-                  .step = pitch,
-                  .k = problem_.x.k});
+                  .step = main.stride,
+                  .k = problem_.x.k,
+                  .pitch = flat ? block.period : main.stride,
+                  .out_pitch = as_made && block.output.stride != pitch ? block.output.stride : block.period});
         if (!as_made) { store(block, first, count); }
         return true;
     }
@@ -516,6 +545,7 @@ private:
     Target target_;
     typename DirectKernels<T>::Kernel sum_;
     void (*sum_own_)(const ColumnsCall<T>&);
+    std::int64_t most_held_;  // taps of which it reads each sample once
     LineStore<T> store_;
     Convert widen_ = nullptr, narrow_ = nullptr;
     int threads_;

@@ -2,6 +2,9 @@
 
 #include <hwy/highway.h>
 
+#include <type_traits>
+#include <utility>
+
 #include "cpu/direct/simd_columns.hpp"
 
 #if TAPLINE_NAMED_TARGET
@@ -19,7 +22,7 @@ inline constexpr std::int64_t kRunVectors = 4;
 template <int R, class T>
 HWY_INLINE void sum_some(const ColumnsCall<T>& call, std::int64_t row, std::int64_t j) {
     const hn::ScalableTag<T> d;
-    const T* HWY_RESTRICT in = call.in + row * call.period + j;
+    const T* HWY_RESTRICT in = call.in + row * call.pitch + j;
     const T* HWY_RESTRICT taps = call.taps + j;
     hn::Vec<decltype(d)> sums[R];
     for (int r = 0; r < R; ++r) { sums[r] = hn::Zero(d); }
@@ -27,7 +30,7 @@ HWY_INLINE void sum_some(const ColumnsCall<T>& call, std::int64_t row, std::int6
         const auto tap = hn::LoadU(d, taps + t * call.period);
         const T* HWY_RESTRICT from = in + t * call.step;
         HWY_UNROLL(8)
-        for (int r = 0; r < R; ++r) { sums[r] = hn::MulAdd(tap, hn::LoadU(d, from + r * call.period), sums[r]); }
+        for (int r = 0; r < R; ++r) { sums[r] = hn::MulAdd(tap, hn::LoadU(d, from + r * call.pitch), sums[r]); }
     };
     // The order of direct sums along lines (simd_direct.inl).
     constexpr auto kLanes = static_cast<std::int64_t>(HWY_LANES(T));
@@ -37,12 +40,68 @@ HWY_INLINE void sum_some(const ColumnsCall<T>& call, std::int64_t row, std::int6
             for (std::int64_t t = s; t < end; t += kLanes) { add(t); }
         }
     }
-    T* HWY_RESTRICT out = call.out + row * call.period + j;
-    for (int r = 0; r < R; ++r) { hn::StoreU(sums[r], d, out + r * call.period); }
+    T* HWY_RESTRICT out = call.out + row * call.out_pitch + j;
+    for (int r = 0; r < R; ++r) { hn::StoreU(sums[r], d, out + r * call.out_pitch); }
+}
+
+/// Taps that are held in registers beside as many sums, where a step leads to the next row: each sample is read once. No more than lanes, up
+/// to which direct sums along lines take one tap after the other.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON || HWY_TARGET == HWY_NEON_WITHOUT_AES
+inline constexpr int kMostHeld = 15;
+#else
+inline constexpr int kMostHeld = 7;
+#endif
+template <class T>
+inline constexpr int kHeld = HWY_MIN(kMostHeld, static_cast<int>(HWY_LANES(T)));
+
+/// Rows that are asked for before they are read.
+inline constexpr std::int64_t kRowsAhead = 8;
+
+/// A sample of position i has a part in outputs i - K + 1 to i, whose sums take turns in K registers.
+template <int K, class T>
+void sum_held(const ColumnsCall<T>& call) {
+    const hn::ScalableTag<T> d;
+    using V = hn::Vec<decltype(d)>;
+    const std::int64_t samples = call.rows + K - 1;
+    for (std::int64_t j = 0; j < call.period; j += static_cast<std::int64_t>(HWY_LANES(T))) {
+        const T* HWY_RESTRICT in = call.in + j;
+        T* HWY_RESTRICT out = call.out + j - (K - 1) * call.out_pitch;
+        V taps[K], sums[K];
+        for (int t = 0; t < K; ++t) {
+            taps[t] = hn::LoadU(d, call.taps + t * call.period + j);
+            sums[t] = hn::Zero(d);
+        }
+        const auto add = [&](std::int64_t i, auto turn) HWY_ATTR {
+            constexpr int kTurn = decltype(turn)::value;
+            const auto sample = hn::LoadU(d, in + i * call.pitch);
+            __builtin_prefetch(in + (i + kRowsAhead) * call.pitch);
+            sums[kTurn] = hn::MulAdd(taps[0], sample, hn::Zero(d));
+            HWY_UNROLL(16)
+            for (int t = 1; t < K; ++t) {
+                sums[(kTurn + K - t) % K] = hn::MulAdd(taps[t], sample, sums[(kTurn + K - t) % K]);
+            }
+            if (i >= K - 1) { hn::StoreU(sums[(kTurn + 1) % K], d, out + i * call.out_pitch); }
+        };
+        const auto add_some = [&]<int... kTurns>(std::int64_t i, std::int64_t end, std::integer_sequence<int, kTurns...>) HWY_ATTR {
+            (..., (i + kTurns < end ? add(i + kTurns, std::integral_constant<int, kTurns>()) : void()));
+        };
+        constexpr auto kTurns = std::make_integer_sequence<int, K>();
+        for (std::int64_t i = 0; i < samples; i += K) { add_some(i, i + K <= samples ? i + K : samples, kTurns); }
+    }
+}
+
+/// False: more taps than are held.
+template <class T>
+bool sum_with_held_taps(const ColumnsCall<T>& call) {
+    if (call.k > kHeld<T> || call.step != call.pitch) { return false; }
+    return [&]<int... kBefore>(std::integer_sequence<int, kBefore...>) {
+        return (... || (call.k == kBefore + 1 && (sum_held<kBefore + 1>(call), true)));
+    }(std::make_integer_sequence<int, kHeld<T>>());
 }
 
 template <class T>
 void sum_columns(const ColumnsCall<T>& call) {
+    if (sum_with_held_taps(call)) { return; }
     constexpr auto kLanes = static_cast<std::int64_t>(HWY_LANES(T));
     std::int64_t row = 0;
     for (; row + kDown <= call.rows; row += kDown) {
@@ -54,7 +113,7 @@ void sum_columns(const ColumnsCall<T>& call) {
 }
 
 const ColumnsTable& columns_table() {
-    static const ColumnsTable kTable{{&sum_columns<float>}, {&sum_columns<double>}};
+    static const ColumnsTable kTable{{&sum_columns<float>, kHeld<float>}, {&sum_columns<double>, kHeld<double>}};
     return kTable;
 }
 

@@ -194,7 +194,7 @@ void ImageLines<T>::store(void* out, const Plane& plane, std::int64_t y, std::in
                           (plane.image * problem_.batch.out_stride + y * problem_.y.out_stride + plane.channel + samples) * bytes;
     if (core::is_half(problem_.output_dtype)) {
         if (epilogue_.active) { kernels_.store(sums, sums, count, epilogue_, false); }
-        return moves_.scatter(at, {0, sample_stride}, reinterpret_cast<const std::byte*>(sums), 0, 1, count);
+        return moves_.scatter(at, {0, sample_stride}, reinterpret_cast<const std::byte*>(sums), 0, 1, count, false);
     }
     if (written_flat_ && parts_ == 1 && problem_.overflow != Overflow::truncate) {
         switch (problem_.output_dtype) {

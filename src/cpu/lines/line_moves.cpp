@@ -10,6 +10,8 @@ namespace {
 
 // Elements that are converted at once on their way: they stay in the L1 cache.
 constexpr std::int64_t kWidened = 512;
+constexpr std::int64_t kCacheLine = 64;
+constexpr std::int64_t kJoinedBytes = 8192;
 
 /// f(T{}) for a type of so many bytes: elements are moved by their size.
 template <class F>
@@ -150,7 +152,15 @@ void LineMoves::gather_line(std::byte* to, const std::byte* from, std::int64_t s
 }
 
 void LineMoves::scatter(std::byte* to, Strides strides, const std::byte* from, std::int64_t pitch, std::int64_t lines,
-                        std::int64_t count) const {
+                        std::int64_t count, bool past_caches) const {
+    const auto fills_cache_lines = [&] {
+        const auto made = static_cast<std::int64_t>(size_of(out_));
+        return reinterpret_cast<std::uintptr_t>(to) % kCacheLine == 0 && strides.step * made % kCacheLine == 0 &&
+               lines * made % kCacheLine == 0;
+    };
+    if (past_caches && narrow_ == nullptr && strides.line_stride == 1 && fills_cache_lines()) {
+        return scatter_past_caches(to, strides.step, from, pitch, lines, count);
+    }
     if (narrow_ == nullptr) { return scatter_as_made(to, strides, from, pitch, lines, count); }
     const auto narrow = static_cast<std::int64_t>(size_of(out_));
     if (strides.line_stride == 1 && lines > 1 && lines <= kWidened) {
@@ -182,6 +192,25 @@ void LineMoves::scatter(std::byte* to, Strides strides, const std::byte* from, s
             }
         }
     }
+}
+
+// Whole lines of the cache: joined in the L1 cache, so that what was there is not read first.
+void LineMoves::scatter_past_caches(std::byte* to, std::int64_t step, const std::byte* from, std::int64_t pitch, std::int64_t lines,
+                                    std::int64_t count) const {
+    with_size(size_of(out_), [&]<class T>(T) {
+        if constexpr (kHasKernels<T>) {
+            constexpr std::int64_t kBytes = sizeof(T);
+            alignas(64) T joined[kJoinedBytes / kBytes];
+            const std::int64_t most = kJoinedBytes / kBytes / lines;
+            for (std::int64_t p = 0; p < count; p += most) {
+                const std::int64_t some = std::min(most, count - p);
+                kernels_.of<T>().join(joined, lines, reinterpret_cast<const T*>(from) + p, pitch, lines, some);
+                kernels_.stream(to + p * step * kBytes, step * kBytes, joined, lines * kBytes, lines * kBytes, some);
+            }
+        } else {
+            scatter_as_is(kernels_, reinterpret_cast<T*>(to), {1, step}, reinterpret_cast<const T*>(from), pitch, lines, count);
+        }
+    });
 }
 
 void LineMoves::scatter_as_made(std::byte* to, Strides strides, const std::byte* from, std::int64_t pitch, std::int64_t lines,

@@ -24,9 +24,11 @@ public:
                 std::int64_t count) const;
     /// Outputs to `to` from packed ones, line after line.
     void scatter(std::byte* to, Strides strides, const std::byte* from, std::int64_t pitch, std::int64_t lines,
-                 std::int64_t count) const;
+                 std::int64_t count, bool past_caches) const;
 
 private:
+    void scatter_past_caches(std::byte* to, std::int64_t step, const std::byte* from, std::int64_t pitch, std::int64_t lines,
+                             std::int64_t count) const;
     void scatter_as_made(std::byte* to, Strides strides, const std::byte* from, std::int64_t pitch, std::int64_t lines,
                          std::int64_t count) const;
     void gather_widened(std::byte* to, std::int64_t pitch, const std::byte* from, Strides strides, std::int64_t lines,
