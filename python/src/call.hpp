@@ -28,8 +28,8 @@ Prepared prepare(const Request& request, std::span<const npy_intp> signal_shape,
 /// Whether a number has a value of this type, an integer one or float16: of that one 11 bits wide.
 bool is_value_of(Dtype dtype, std::complex<double> number);
 
-/// Leaves integers beside real taps and float16 to the engine, which widens them as it reads, unless the boundary's constant is none
-/// of theirs. `dtype` is that of the caller's signal.
+/// Leaves integers beside real taps and float16 to the engine, which widens them as it reads, unless the boundary's constant is
+/// none of theirs. `dtype` is that of the caller's signal.
 const Prepared& keep_narrow(Prepared& prepared, Dtype dtype, const PlanOptions& options);
 
 /// The element type of an array; TypeError with the remedy for those that tapline does not know.

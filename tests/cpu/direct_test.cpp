@@ -298,8 +298,8 @@ TEST(Direct, BitsDoNotDependOnThreadsAlignmentOrLayout) {
     });
 }
 
-// Few taps of filters of their own are held in registers, up to so many as the target has; samples with others between them are read
-// where they lie.
+// Few taps of filters of their own are held in registers, up to so many as the target has; samples with others between them are
+// read where they lie.
 TEST(Direct, OwnTapsOfColumnsGiveTheBitsOfLines) {
     on_every_target([] {
         Random random(24);
@@ -330,7 +330,9 @@ TEST(Direct, OwnTapsOfColumnsGiveTheBitsOfLines) {
                     each([&](auto row, auto i) { std::memcpy(&turned.in[place(row, i)], &data.in[packed(row, i)], size); });
                     const std::vector<unsigned char> out = run(columns, turned, 2, gap == 28 ? 3 * size : 0);
                     std::int64_t others = 0;
-                    each([&](auto row, auto i) { others += std::memcmp(&out[place(row, i)], &expected[packed(row, i)], size) != 0; });
+                    each([&](auto row, auto i) {
+                        others += std::memcmp(&out[place(row, i)], &expected[packed(row, i)], size) != 0;
+                    });
                     ASSERT_EQ(others, 0) << test::describe(columns) << " gap " << gap;
                 }
             }

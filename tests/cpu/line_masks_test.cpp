@@ -51,8 +51,9 @@ TEST(LineMasks, PartsGoAsTheWhole) {
         ASSERT_TRUE(goes_as_signals(sharded.whole())) << sharded.whole().explain();
         std::vector<double> whole(in.size()), part(5 * 45);
         sharded.whole().execute(whole.data(), in.data());
-        const PartPlan rows = sharded.part({.axes = {{.samples = {2, 24}, .outputs = {11, 16}}, {.samples = {0, 45}, .outputs = {0, 45}}},
-                                            .batch_axes = {{.length = 1}}});
+        const PartPlan rows =
+            sharded.part({.axes = {{.samples = {2, 24}, .outputs = {11, 16}}, {.samples = {0, 45}, .outputs = {0, 45}}},
+                          .batch_axes = {{.length = 1}}});
         rows.execute(part.data(), in.data() + (24 + 2) * 45);
         for (std::size_t i = 0; i < part.size(); ++i) { ASSERT_EQ(part[i], whole[(24 + 11) * 45 + i]) << i; }
     }

@@ -8,6 +8,7 @@
 #include "cpu/direct/calls/direct_cost.hpp"
 #include "cpu/direct/direct_columns.hpp"
 #include "cpu/direct/direct_executable.hpp"
+#include "cpu/direct/joined_rows.hpp"
 #include "cpu/direct/one_tap.hpp"
 #include "cpu/element_types.hpp"
 #include "cpu/lines/lined_algorithm.hpp"
@@ -106,7 +107,8 @@ double direct_seconds_of_output(const core::Resolved& problem) {
 const core::Algorithm& direct_algorithm() {
     static const Direct kDirect;
     static const LinedAlgorithm kLined(kDirect, takes_side_by_side, true, {takes_columns, seconds_of_columns, prepare_columns});
-    static const OneTapAlgorithm kAlgorithm(kLined);
+    static const JoinedRowsAlgorithm kJoined(kLined);
+    static const OneTapAlgorithm kAlgorithm(kJoined);
     return kAlgorithm;
 }
 

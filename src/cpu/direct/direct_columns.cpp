@@ -134,6 +134,13 @@ Blocks blocks_of(const LineLayout& layout) {
     return frames_of(layout).value_or(Blocks{.problem = layout.problem, .reordered = layout.reordered});
 }
 
+// Rows side by side whose window leaves the L1 cache, of real samples: here they are stored past the caches and asked for ahead.
+// 512 columns of 13,865 under 42 taps take 5.6 ms so and 6.9 in panels, 1,000 of 8,000 doubles under 25 9.7 and 13 (two threads).
+bool in_panels(const Resolved& p) {
+    const std::int64_t window = p.x.k * p.batch.length * static_cast<std::int64_t>(size_of(p.sum_dtype));
+    return p.filters == 1 && p.batch.length >= kMostColumns && p.x.k >= kMinPanelTaps && window > kFlatBytes;
+}
+
 /// T: float or double, the type of sums.
 ///
 /// A block is some columns of some outputs: `pitch` elements from one output to the next, `columns` of each channel side by side.
@@ -156,11 +163,10 @@ public:
           sum_(direct_kernels(target_).of<T>().real),
           sum_own_(columns_kernels(target_).of<T>().sum),
           most_held_(columns_kernels(target_).of<T>().most_held),
-          store_(lines_, target_),
+          put_(problem_, lines_, target_),
           threads_(request.threads) {
         const LineTable& moves = line_kernels(target_);
         if (problem_.dtype != lines_.dtype) { widen_ = moves.widening(problem_.dtype, lines_.dtype == Dtype::f64); }
-        if (lines_.output_dtype != problem_.output_dtype) { narrow_ = moves.narrowing(problem_.output_dtype); }
         // Of short rows as many columns as of longer ones outputs.
         const std::int64_t window = std::max<std::int64_t>(problem_.x.outputs, 1) + problem_.x.k - 1;
         const std::int64_t unit = frame_ > 1 ? kColumnsLanes : kMostColumns;
@@ -197,7 +203,7 @@ public:
         const std::int64_t tasks = divide_up(blocks, together);
         const double rows = static_cast<double>(problem_.batch.length * problem_.outer_length() * frame_);
         const bool past_caches =
-            lines_.trivial_epilogue && narrow_ == nullptr &&
+            put_.as_made() &&
             stores_past_caches(rows * static_cast<double>(problem_.x.n) * static_cast<double>(size_of(problem_.dtype)),
                                rows * static_cast<double>(output.count) * sizeof(T), threads_);
         const auto task = [&](std::int64_t index, int slot) {
@@ -221,8 +227,8 @@ public:
     }
 
 private:
-    // Columns before a line of the cache begins, if all rows of outputs lie alike: where blocks begin with one, a block's part of a row
-    // lies in no line more than it fills. Memory that came from malloc lies 16 bytes behind such a place.
+    // Columns before a line of the cache begins, if all rows of outputs lie alike: where blocks begin with one, a block's part of a
+    // row lies in no line more than it fills. Memory that came from malloc lies 16 bytes behind such a place.
     [[nodiscard]] std::int64_t columns_to_boundary(const Output& output) const {
         const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
         const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(output.data) % kCacheLine);
@@ -367,8 +373,8 @@ private:
         } else if (!flat && block.period != pitch) {
             return false;
         }
-        const bool as_made = full && narrow_ == nullptr && lines_.trivial_epilogue && !block.past_caches &&
-                             (block.output.stride == pitch || block.period == pitch);
+        const bool as_made =
+            full && put_.as_made() && !block.past_caches && (block.output.stride == pitch || block.period == pitch);
         T* const out = static_cast<T*>(block.output.data) + block.column + (first - block.output.first) * block.output.stride;
         sum_own_({.out = as_made ? out : block.sums,
                   .in = in,
@@ -498,28 +504,16 @@ private:
             split(block.samples, elements, block.sums, step, block.columns, elements);
             return line_kernels(target_).stream(to, 0, block.samples, 0, block.columns * elements * bytes, 1);
         }
-        if (lines_.trivial_epilogue && narrow_ == nullptr) {
+        if (put_.as_made()) {
             return split(reinterpret_cast<T*>(to), output.batch_stride, block.sums, step, block.columns, elements);
         }
         T* const rows = block.samples;  // which nobody reads any more
         split(rows, elements, block.sums, step, block.columns, elements);
         const bool one_run = output.batch_stride == elements;
         for (std::int64_t j = 0; j < (one_run ? 1 : block.columns); ++j) {
-            put(to + j * output.batch_stride * bytes, rows + j * elements, block.sums,
-                one_run ? block.columns * elements : elements);
+            put_(to + j * output.batch_stride * bytes, rows + j * elements, block.sums,
+                 one_run ? block.columns * elements : elements);
         }
-    }
-
-    // Sums that lie side by side to outputs that do. `spare`: room for as many.
-    void put(std::byte* to, T* sums, T* spare, std::int64_t count) const {
-        Output packed{.data = to, .first = 0, .count = count, .batch_stride = 0, .stride = 1};
-        if (narrow_ == nullptr) { return store_(lines_, packed, 0, 0, count, sums); }
-        if (!lines_.trivial_epilogue) {
-            packed.data = spare;
-            store_(lines_, packed, 0, 0, count, sums);
-            sums = spare;
-        }
-        narrow_(to, sums, count);
     }
 
     void store(const Block& block, std::int64_t first, std::int64_t count) const {
@@ -535,7 +529,7 @@ private:
             return line_kernels(target_).stream(to, output.stride * bytes, block.sums, block.pitch * of_sums, length * bytes, runs);
         }
         for (std::int64_t i = 0; i < runs; ++i) {
-            put(to + i * output.stride * bytes, block.sums + i * block.pitch, block.samples, length);
+            put_(to + i * output.stride * bytes, block.sums + i * block.pitch, block.samples, length);
         }
     }
 
@@ -551,22 +545,11 @@ private:
     typename DirectKernels<T>::Kernel sum_;
     void (*sum_own_)(const ColumnsCall<T>&);
     std::int64_t most_held_;  // taps of which it reads each sample once
-    LineStore<T> store_;
-    Convert widen_ = nullptr, narrow_ = nullptr;
+    RunStore<T> put_;
+    Convert widen_ = nullptr;
     int threads_;
     std::int64_t columns_ = 1, outputs_ = 1;  // of a block
 };
-
-}  // namespace
-
-namespace {
-
-// Rows side by side whose window leaves the L1 cache, of real samples: here they are stored past the caches and asked for ahead.
-// 512 columns of 13,865 under 42 taps take 5.6 ms so and 6.9 in panels, 1,000 of 8,000 doubles under 25 9.7 and 13 (two threads).
-bool in_panels(const Resolved& p) {
-    const std::int64_t window = p.x.k * p.batch.length * static_cast<std::int64_t>(size_of(p.sum_dtype));
-    return p.filters == 1 && p.batch.length >= kMostColumns && p.x.k >= kMinPanelTaps && window > kFlatBytes;
-}
 
 }  // namespace
 

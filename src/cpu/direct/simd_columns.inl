@@ -44,8 +44,8 @@ HWY_INLINE void sum_some(const ColumnsCall<T>& call, std::int64_t row, std::int6
     for (int r = 0; r < R; ++r) { hn::StoreU(sums[r], d, out + r * call.out_pitch); }
 }
 
-/// Taps that are held in registers beside as many sums, where a step leads to the next row: each sample is read once. No more than lanes, up
-/// to which direct sums along lines take one tap after the other.
+/// Taps that are held in registers beside as many sums, where a step leads to the next row: each sample is read once. No more than
+/// lanes, up to which direct sums along lines take one tap after the other.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON || HWY_TARGET == HWY_NEON_WITHOUT_AES
 inline constexpr int kMostHeld = 15;
 #else
@@ -77,9 +77,7 @@ void sum_held(const ColumnsCall<T>& call) {
             __builtin_prefetch(in + (i + kRowsAhead) * call.pitch);
             sums[kTurn] = hn::MulAdd(taps[0], sample, hn::Zero(d));
             HWY_UNROLL(16)
-            for (int t = 1; t < K; ++t) {
-                sums[(kTurn + K - t) % K] = hn::MulAdd(taps[t], sample, sums[(kTurn + K - t) % K]);
-            }
+            for (int t = 1; t < K; ++t) { sums[(kTurn + K - t) % K] = hn::MulAdd(taps[t], sample, sums[(kTurn + K - t) % K]); }
             if (i >= K - 1) { hn::StoreU(sums[(kTurn + 1) % K], d, out + i * call.out_pitch); }
         };
         const auto add_some = [&]<int... kTurns>(std::int64_t i, std::int64_t end, std::integer_sequence<int, kTurns...>) HWY_ATTR {
@@ -96,7 +94,8 @@ bool sum_with_held_taps(const ColumnsCall<T>& call) {
     if (call.k > kHeld<T> || call.step != call.pitch) { return false; }
     return [&]<int... kBefore>(std::integer_sequence<int, kBefore...>) {
         return (... || (call.k == kBefore + 1 && (sum_held<kBefore + 1>(call), true)));
-    }(std::make_integer_sequence<int, kHeld<T>>());
+    }
+    (std::make_integer_sequence<int, kHeld<T>>());
 }
 
 template <class T>

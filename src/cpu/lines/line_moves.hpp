@@ -23,8 +23,8 @@ public:
     void gather(std::byte* to, std::int64_t pitch, const std::byte* from, Strides strides, std::int64_t lines,
                 std::int64_t count) const;
     /// Outputs to `to` from packed ones, line after line.
-    void scatter(std::byte* to, Strides strides, const std::byte* from, std::int64_t pitch, std::int64_t lines,
-                 std::int64_t count, bool past_caches) const;
+    void scatter(std::byte* to, Strides strides, const std::byte* from, std::int64_t pitch, std::int64_t lines, std::int64_t count,
+                 bool past_caches) const;
 
 private:
     void scatter_past_caches(std::byte* to, std::int64_t step, const std::byte* from, std::int64_t pitch, std::int64_t lines,

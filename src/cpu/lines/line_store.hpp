@@ -46,4 +46,33 @@ private:
     IntegerFinish<Real> finish_;
 };
 
+/// The same for outputs side by side of any type, also those of 16 bits that sums are rounded to. T: float, double or
+/// complex<float>.
+template <class T>
+class RunStore {
+public:
+    /// `lines`: problem_of_lines() of the problem.
+    RunStore(const core::Resolved& problem, const core::Resolved& lines, Target target) : lines_(lines), store_(lines_, target) {
+        if (lines.output_dtype != problem.output_dtype) { narrow_ = line_kernels(target).narrowing(problem.output_dtype); }
+    }
+
+    /// Sums are outputs.
+    [[nodiscard]] bool as_made() const { return narrow_ == nullptr && lines_.trivial_epilogue; }
+
+    /// Changes the sums. `spare`: room for as many.
+    void operator()(std::byte* to, T* sums, T* spare, std::int64_t count) const {
+        core::Output packed{.data = to, .first = 0, .count = count, .batch_stride = 0, .stride = 1};
+        if (narrow_ == nullptr) { return store_(lines_, packed, 0, 0, count, sums); }
+        if (lines_.trivial_epilogue) { return narrow_(to, sums, count); }
+        packed.data = spare;
+        store_(lines_, packed, 0, 0, count, sums);
+        narrow_(to, spare, count);
+    }
+
+private:
+    core::Resolved lines_;
+    LineStore<T> store_;
+    Convert narrow_ = nullptr;
+};
+
 }  // namespace tapline::cpu

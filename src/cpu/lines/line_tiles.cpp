@@ -20,9 +20,9 @@ using core::Piece;
 using core::Resolved;
 
 constexpr std::int64_t kCacheLine = 64;
-// Samples that lie side by side fill whole cache lines of a tile; two of them where the first is seldom the first of a line, as each
-// is in a page of its own. 2,671 columns of 1,337 samples under own filters of 322 taps take 13.0 ms, 15.0 with one (one thread,
-// AVX-512), 64 columns of 2^17 under 1,023 taps 9.7 ms with one and 10.9 with two (two threads), which leave the L2 cache.
+// Samples that lie side by side fill whole cache lines of a tile; two of them where the first is seldom the first of a line, as
+// each is in a page of its own. 2,671 columns of 1,337 samples under own filters of 322 taps take 13.0 ms, 15.0 with one (one
+// thread, AVX-512), 64 columns of 2^17 under 1,023 taps 9.7 ms with one and 10.9 with two (two threads), which leave the L2 cache.
 constexpr std::int64_t kLinesTogether = 2;
 constexpr std::int64_t kMostRows = 16;
 constexpr std::int64_t kMostShortRows = 64;

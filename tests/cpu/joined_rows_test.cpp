@@ -1,0 +1,97 @@
+// Short rows that follow each other are summed as one: the same results, and the bits of each row by itself.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+
+#include "cpu/targets.hpp"
+#include "support/comparison.hpp"
+#include "support/draw.hpp"
+#include "tapline/plan.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline {
+namespace {
+
+using test::Random;
+
+std::vector<unsigned char> run(const Problem& p, const unsigned char* in, const unsigned char* taps, int threads) {
+    const Plan plan = make_plan(p, taps, {.device = "cpu", .algorithm = "direct", .threads = threads});
+    if (p.batch > 1) { EXPECT_NE(plan.explain().find("rows as one"), std::string::npos) << plan.explain(); }
+    std::vector<unsigned char> out(static_cast<std::size_t>(output_extent(p)) * size_of(output_dtype(p)), 0xAB);
+    plan.execute(out.data(), in);
+    return out;
+}
+
+Problem draw(Random& random) {
+    constexpr std::array kTypes{Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::u8, Dtype::i16, Dtype::f16};
+    constexpr std::array kModes{Mode::same, Mode::causal, Mode::leading, Mode::full, Mode::valid};
+    constexpr std::array kBoundaries{Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                     Boundary::reflect, Boundary::mirror,   Boundary::wrap};
+    Problem p{.mode = test::pick(kModes, random), .boundary = test::pick(kBoundaries, random), .dtype = test::pick(kTypes, random)};
+    p.taps = test::between(2, test::chance(0.3, random) ? 64 : 12, random);
+    p.length = test::between(6 * p.taps, std::max<std::int64_t>(6 * p.taps, 640), random);
+    p.batch = test::between(16, 16 + 60'000 / p.length, random);
+    p.constant = 2;
+    if (is_integer(p.dtype)) {
+        p.real_taps = Dtype::f32;
+        if (test::chance(0.5, random)) {
+            p.output_dtype = p.dtype;
+            if (test::chance(0.5, random)) { p.overflow = Overflow::truncate; }
+        }
+    }
+    if (p.dtype == Dtype::f16 && test::chance(0.5, random)) { p.output_dtype = Dtype::f32; }
+    if (test::chance(0.3, random) && !is_complex(p.dtype)) {
+        p.scale = 0.75;
+        p.bias = 3;
+    }
+    return p;
+}
+
+TEST(JoinedRows, GiveTheBitsOfEachRow) {
+    for (const cpu::Target target : cpu::runnable_targets()) {
+        SCOPED_TRACE(cpu::to_string(target));
+        cpu::force_target(cpu::to_string(target));
+        Random random(31);
+        for (int i = 0; i < (target == cpu::Target::scalar ? 30 : 150); ++i) {
+            const Problem p = draw(random);
+            const std::size_t in_bytes = static_cast<std::size_t>(p.length) * size_of(p.dtype);
+            std::vector<unsigned char> in(static_cast<std::size_t>(p.batch) * in_bytes);
+            std::vector<unsigned char> taps(static_cast<std::size_t>(p.taps) * size_of(taps_dtype(p)));
+            test::fill_random(in.data(), p.dtype, p.batch * p.length, random);
+            test::fill_random(taps.data(), taps_dtype(p), p.taps, random);
+            if (test::chance(0.2, random)) {  // equal ones, which are summed otherwise
+                const std::size_t one = size_of(taps_dtype(p));
+                for (std::size_t at = one; at < taps.size(); at += one) { std::memcpy(&taps[at], taps.data(), one); }
+            }
+            const std::vector<unsigned char> out = run(p, in.data(), taps.data(), 1);
+            ASSERT_EQ(run(p, in.data(), taps.data(), 3), out) << test::describe(p);
+            if (p.overflow != Overflow::truncate) {  // which comparisons do not know
+                ASSERT_EQ(test::compare(p, out.data(), in.data(), taps.data(), true), "") << test::describe(p);
+            }
+            Problem one = p;
+            one.batch = 1;
+            const std::size_t row_bytes = out.size() / static_cast<std::size_t>(p.batch);
+            for (const std::int64_t row : {std::int64_t{0}, test::between(0, p.batch - 1, random), p.batch - 1}) {
+                const auto at = static_cast<std::size_t>(row);
+                const std::vector<unsigned char> alone = run(one, in.data() + at * in_bytes, taps.data(), 1);
+                ASSERT_EQ(std::memcmp(alone.data(), out.data() + at * row_bytes, row_bytes), 0)
+                    << test::describe(p) << " row " << row;
+            }
+        }
+        cpu::force_target("");
+    }
+}
+
+// What is not finite stays in its row.
+TEST(JoinedRows, ARowOfNaNsIsAloneWithThem) {
+    const Problem p{.length = 40, .taps = 9, .batch = 50, .mode = Mode::same, .boundary = Boundary::wrap};
+    std::vector<float> in(40 * 50, 1.0F), taps(9, 0.5F), out(in.size());
+    taps[3] = 0.25F;
+    std::fill_n(in.begin() + 20 * 40, 40, std::numeric_limits<float>::quiet_NaN());
+    make_plan(p, taps.data(), {.device = "cpu", .algorithm = "direct"}).execute(out.data(), in.data());
+    for (std::int64_t i = 0; i < 40 * 50; ++i) { ASSERT_EQ(std::isnan(out[static_cast<std::size_t>(i)]), i / 40 == 20) << i; }
+}
+
+}  // namespace
+}  // namespace tapline
