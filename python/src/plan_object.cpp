@@ -77,7 +77,7 @@ PlanObject::PlanObject(PyObject* arguments, PyObject* named) {
     prepared_.taps = Owned(PyArray_NewCopy(prepared_.taps.array(), NPY_CORDER));
     const Owned in = outline(input_shape_, prepared_.types.signal);
     const Owned out = outline(prepared_.shape.output, *prepared_.problem.output_dtype);
-    plans_.push_back(make(in.array(), out.array()));
+    plans_.push_back(make(prepared_.problem, in.array(), out.array()));
 }
 
 // A plan has all its filters, however many: what would be executed with others is folded.
@@ -87,8 +87,7 @@ Layout PlanObject::arrange(Problem& problem, PyArrayObject* in, PyArrayObject* o
     return layout;
 }
 
-PlanObject::ForStrides PlanObject::make(PyArrayObject* in, PyArrayObject* out) const {
-    Problem problem = prepared_.problem;
+PlanObject::ForStrides PlanObject::make(Problem problem, PyArrayObject* in, PyArrayObject* out) const {
     Layout layout = arrange(problem, in, out);
     if (!layout.has_one_filter()) {
         raise(PyExc_ValueError,
@@ -98,14 +97,17 @@ PlanObject::ForStrides PlanObject::make(PyArrayObject* in, PyArrayObject* out) c
     return {problem, std::move(layout), make_plan(problem, PyArray_DATA(prepared_.taps.array()), request_.options)};
 }
 
-PlanObject::ForStrides& PlanObject::find(PyArrayObject* in, PyArrayObject* out) {
-    if (PyArray_IS_C_CONTIGUOUS(in) && PyArray_IS_C_CONTIGUOUS(out)) { return plans_.front(); }
-    Problem problem = prepared_.problem;
+PlanObject::ForStrides& PlanObject::find(const Problem& wanted, PyArrayObject* in, PyArrayObject* out) {
+    const auto same_types = [&](const ForStrides& known) {
+        return known.problem.dtype == wanted.dtype && known.problem.output_dtype == wanted.output_dtype;
+    };
+    if (same_types(plans_.front()) && PyArray_IS_C_CONTIGUOUS(in) && PyArray_IS_C_CONTIGUOUS(out)) { return plans_.front(); }
+    Problem problem = wanted;
     const Layout layout = arrange(problem, in, out);
     for (ForStrides& known : plans_) {
-        if (same_strides(known.problem, problem) && same_outer(known.layout, layout)) { return known; }
+        if (same_types(known) && same_strides(known.problem, problem) && same_outer(known.layout, layout)) { return known; }
     }
-    ForStrides made = make(in, out);
+    ForStrides made = make(wanted, in, out);
     if (plans_.size() > kMaxArrangements) { plans_.erase(plans_.begin() + 1); }
     plans_.push_back(std::move(made));
     return plans_.back();
@@ -124,14 +126,21 @@ PyObject* PlanObject::execute(PyObject* signal, PyObject* out) {
         raise(PyExc_TypeError, "signal: elements are " + name_of(array) + ", the plan is for " + to_string(prepared_.types.signal) +
                                    "; convert them or make a plan with dtype='" + name_of(array) + "'");
     }
-    const Owned in = readable(given, prepared_);
+    // Narrower samples are widened as they are read, by a plan of their own.
+    std::optional<Prepared> narrow;
+    if (dtype != prepared_.types.signal) {
+        narrow = Prepared{prepared_.types, prepared_.shape, prepared_.problem, Owned::borrowed(prepared_.taps.get())};
+        keep_narrow(*narrow, dtype, request_.options);
+    }
+    const Prepared& as_read = narrow ? *narrow : prepared_;
+    const Owned in = readable(given, as_read);
     const std::optional<Dtype> out_dtype = dtype_of_out(out);
     if (out_dtype && *out_dtype != prepared_.types.output) {
         raise(PyExc_TypeError,
               std::string("out: elements are ") + to_string(*out_dtype) + ", the plan writes " + to_string(prepared_.types.output));
     }
-    Output output = output_of(prepared_, out);
-    const ForStrides& found = find(in.array(), output.work.array());
+    Output output = output_of(as_read, out);
+    const ForStrides& found = find(as_read.problem, in.array(), output.work.array());
     const Plan plan = found.plan;  // its own references: another thread may add plans while the GIL is released
     if (found.layout.outer.empty()) {
         python::execute(plan, {}, PyArray_DATA(output.work.array()), PyArray_DATA(in.array()));

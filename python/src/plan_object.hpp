@@ -36,8 +36,8 @@ private:
         Plan plan;
     };
     Layout arrange(Problem& problem, PyArrayObject* in, PyArrayObject* out) const;
-    ForStrides make(PyArrayObject* in, PyArrayObject* out) const;
-    ForStrides& find(PyArrayObject* in, PyArrayObject* out);
+    ForStrides make(Problem problem, PyArrayObject* in, PyArrayObject* out) const;
+    ForStrides& find(const Problem& wanted, PyArrayObject* in, PyArrayObject* out);
     struct OnGpu {
         std::string dtype, device;
         std::shared_ptr<GpuCall> call;

@@ -88,14 +88,20 @@ public:
     JoinedRows(const Resolved& problem, const void* taps, const Request& request, std::unique_ptr<core::Executable> pieces)
         : problem_(problem),
           lines_(problem_of_lines(problem, 1)),
-          rows_(std::clamp(round_up(divide_up(kChunkElements, problem.x.n), kVector), kVector, kMostRows)),
+          rows_(rows_of_a_chunk(problem)),
+          chunks_(divide_up(problem.batch.length, rows_)),
           one_(as_one_row(problem), taps, alone(request)),
           ends_(of_ends(problem, rows_), taps, alone(request)),
           end_windows_(of_ends(problem, rows_).x.n),
           pieces_(std::move(pieces)),
           put_(problem, lines_, current_target()),
           moves_(line_kernels(current_target())),
-          threads_(request.threads) {
+          threads_(static_cast<int>(std::min<std::int64_t>(request.threads, chunks_))) {
+        const auto rows = static_cast<double>(problem.batch.length);
+        const double in = rows * static_cast<double>(problem.x.n) * static_cast<double>(size_of(problem.dtype));
+        past_caches_ =
+            put_.as_made() && stores_past_caches(in, rows * static_cast<double>(problem.x.outputs * sizeof(X)), threads_);
+        in_place_ = put_.as_made() && !past_caches_;
         if (problem_.dtype != lines_.dtype) { widen_ = moves_.widening(problem_.dtype, lines_.dtype == Dtype::f64); }
     }
 
@@ -114,24 +120,16 @@ public:
                            input.main.batch_stride == n && output.batch_stride == outputs && output.stride == 1 &&
                            input.main.stride == 1 && input.extra.first >= input.extra.last;
         if (!whole) { return pieces_->execute(output, input, workspace, stream); }
-        const auto rows = static_cast<double>(problem_.batch.length);
-        const double all = rows * static_cast<double>(n);
-        const bool as_made = put_.as_made();
-        const bool past_caches =
-            as_made && stores_past_caches(all * static_cast<double>(size_of(problem_.dtype)),
-                                          rows * static_cast<double>(outputs) * static_cast<double>(sizeof(X)), threads_);
         const auto task = [&](std::int64_t index, int slot) {
             std::byte* const scratch = workspace.data() + static_cast<std::size_t>(slot) * slot_bytes();
             run({.first = index * rows_,
                  .rows = std::min(rows_, problem_.batch.length - index * rows_),
                  .in = static_cast<const std::byte*>(input.main.data),
-                 .out = static_cast<std::byte*>(output.data),
-                 .in_place = as_made && !past_caches,
-                 .past_caches = past_caches},
+                 .out = static_cast<std::byte*>(output.data)},
                 scratch);
         };
-        core::parallel_for(divide_up(problem_.batch.length, rows_), threads_, std::cref(task),
-                           all * direct_seconds_of_output(as_one_row(problem_)));
+        core::parallel_for(chunks_, threads_, std::cref(task),
+                           static_cast<double>(problem_.batch.length * n) * direct_seconds_of_output(as_one_row(problem_)));
     }
 
 private:
@@ -139,8 +137,12 @@ private:
         std::int64_t first, rows;
         const std::byte* in;
         std::byte* out;
-        bool in_place, past_caches;
     };
+
+    static std::int64_t rows_of_a_chunk(const Resolved& p) {
+        const std::int64_t rows = round_up(divide_up(kChunkElements, p.x.n), kVector);
+        return std::min(std::min(rows, kMostRows), round_up(p.batch.length, kVector));
+    }
 
     static Request alone(const Request& request) {
         Request one = request;
@@ -149,12 +151,16 @@ private:
     }
     [[nodiscard]] std::int64_t k() const { return problem_.x.k; }
 
-    // Parts of a slot, in elements: widened samples, sums of a chunk as one row, its outputs and as many beside them, the windows
-    // of the ends and their sums; then what one_ and ends_ need.
+    // Parts of a slot, in elements: widened samples, sums of a chunk as one row, its outputs and as many beside them, where there
+    // are such; the windows of the ends and their sums; then what one_ and ends_ need.
     [[nodiscard]] std::int64_t window_elements() const { return round_up(rows_ * problem_.x.n + k(), kVector) + kDirectPadding; }
-    [[nodiscard]] std::int64_t outputs_elements() const { return round_up(rows_ * problem_.x.outputs, kVector); }
+    [[nodiscard]] std::int64_t widened_elements() const { return widen_ == nullptr ? 0 : window_elements(); }
+    [[nodiscard]] std::int64_t as_one_elements() const { return problem_.x.outputs == problem_.x.n ? 0 : window_elements(); }
+    [[nodiscard]] std::int64_t outputs_elements() const { return in_place_ ? 0 : round_up(rows_ * problem_.x.outputs, kVector); }
     [[nodiscard]] std::int64_t ends_elements() const { return end_windows_ * rows_ + kDirectPadding; }
-    [[nodiscard]] std::int64_t elements() const { return 2 * window_elements() + 2 * outputs_elements() + 2 * ends_elements(); }
+    [[nodiscard]] std::int64_t elements() const {
+        return widened_elements() + as_one_elements() + 2 * outputs_elements() + 2 * ends_elements();
+    }
     [[nodiscard]] std::size_t own_bytes() const {
         return static_cast<std::size_t>(round_up(elements() * static_cast<std::int64_t>(sizeof(X)), 64));
     }
@@ -167,8 +173,8 @@ private:
         const std::int64_t n = problem_.x.n, outputs = problem_.x.outputs, origin = problem_.x.origin;
         const std::int64_t begin = chunk.first * n, end = begin + chunk.rows * n, all = problem_.batch.length * n;
         X* const widened = reinterpret_cast<X*>(scratch);
-        X* const as_one = widened + window_elements();
-        X* const made = as_one + window_elements();
+        X* const as_one = widened + widened_elements();
+        X* const made = as_one + as_one_elements();
         X* const windows = made + 2 * outputs_elements();
         const std::span<std::byte> inner{scratch + own_bytes(), slot_bytes() - own_bytes()};
 
@@ -181,7 +187,7 @@ private:
         }
         const auto out_bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
         std::byte* const out = chunk.out + chunk.first * outputs * out_bytes;
-        X* const to = chunk.in_place ? reinterpret_cast<X*>(out) : made;
+        X* const to = in_place_ ? reinterpret_cast<X*>(out) : made;
         X* const sums = outputs == n ? to : as_one;
         one_.execute_run({.data = sums, .first = begin, .count = end - begin, .batch_stride = 0, .stride = 1},
                          {.main = piece, .extra = {}, .n = all}, inner, 0, std::max(begin, origin),
@@ -192,9 +198,9 @@ private:
             }
         }
         replace_ends(to, static_cast<const X*>(piece.data) + (begin - piece.first), chunk.rows, windows, inner);
-        if (chunk.in_place) { return; }
+        if (in_place_) { return; }
         const std::int64_t count = chunk.rows * outputs;
-        if (chunk.past_caches) { return moves_.stream(out, 0, made, 0, count * out_bytes, 1); }
+        if (past_caches_) { return moves_.stream(out, 0, made, 0, count * out_bytes, 1); }
         put_(out, made, made + outputs_elements(), count);
     }
 
@@ -236,8 +242,8 @@ private:
     }
 
     Resolved problem_;
-    Resolved lines_;  // with the types of sums
-    std::int64_t rows_;
+    Resolved lines_;              // with the types of sums
+    std::int64_t rows_, chunks_;  // of a chunk, of all
     DirectExecutable<X, Tap> one_, ends_;
     std::int64_t end_windows_;  // samples of the ends' windows
     std::unique_ptr<core::Executable> pieces_;
@@ -245,6 +251,7 @@ private:
     const LineTable& moves_;
     Convert widen_ = nullptr;
     int threads_;
+    bool past_caches_ = false, in_place_ = false;  // where outputs are stored
 };
 
 }  // namespace
