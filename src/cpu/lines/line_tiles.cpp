@@ -307,12 +307,16 @@ private:
                             run.count = std::min(run.count, run.step > 0 ? end - run.index : run.index - from + 1);
                         }
                         repeat(to, lines, run.index - first, run.step, p - first, run.count);
-                    } else if (run.step == 1 && holds(main, run.index)) {
-                        run.count = std::min(run.count, (run.index < from ? from : main.last) - run.index);
-                        copy(to, main, tile, run.index, run.count, p - first, lines);
+                    } else if (run.step != 0 && holds(main, run.index)) {
+                        run.count = std::min(run.count, run.step > 0 ? main.last - run.index : run.index - main.first + 1);
+                        copy(to, main, tile, run.index, run.count, p - first, lines, run.step);
                     } else {
-                        run.count = 1;
                         copy_one(to, tile, p, p - first, lines);
+                        if (run.step == 0) {
+                            repeat(to, lines, p - first, 0, p + 1 - first, run.count - 1);
+                        } else {
+                            run.count = 1;
+                        }
                     }
                     p += run.count;
                 }
@@ -334,14 +338,14 @@ private:
         });
     }
 
-    // Samples [first, first + count) of a piece, which holds them, to place `at` of the lines.
+    // `count` samples of a piece, which holds them, from `first` on, upwards or downwards, to place `at` of the lines.
     void copy(std::byte* to, const Piece& piece, const Tile& tile, std::int64_t first, std::int64_t count, std::int64_t at,
-              std::int64_t lines) const {
+              std::int64_t lines, std::int64_t step = 1) const {
         if (count <= 0) { return; }
         const std::int64_t offset = tile.row * piece.batch_stride + (first - piece.first) * piece.stride;
         moves_.gather(to + at * in_bytes_, in_pitch_,
                       static_cast<const std::byte*>(piece.data) + offset * static_cast<std::int64_t>(size_of(problem_.dtype)),
-                      {piece.batch_stride, piece.stride}, lines, count);
+                      {piece.batch_stride, step * piece.stride}, lines, count);
     }
 
     static bool holds(const Piece& piece, std::int64_t position) { return position >= piece.first && position < piece.last; }
