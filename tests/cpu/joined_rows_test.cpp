@@ -83,6 +83,54 @@ TEST(JoinedRows, GiveTheBitsOfEachRow) {
     }
 }
 
+// Frames of channels: rows of frames as one row of them.
+TEST(JoinedRows, ChannelsGiveTheBitsOfEachFrameByItself) {
+    for (const cpu::Target target : cpu::runnable_targets()) {
+        SCOPED_TRACE(cpu::to_string(target));
+        cpu::force_target(cpu::to_string(target));
+        Random random(32);
+        for (int i = 0; i < (target == cpu::Target::scalar ? 20 : 80); ++i) {
+            Problem p = draw(random);
+            const std::int64_t c = test::pick(std::array<std::int64_t, 5>{2, 3, 4, 8, 32}, random), rows = p.batch;
+            const std::int64_t n = std::max(std::min(p.length, 640 / c), 6 * p.taps);
+            if (n * c > 640) { continue; }
+            const auto outputs = [&] {
+                Problem one = p;
+                one.length = n;
+                return output_length(one);
+            }();
+            p.axes = {{.length = n, .taps = p.taps, .input_stride = c, .output_stride = c}};
+            p.batch_axes = {{.length = rows, .input_stride = n * c, .output_stride = outputs * c},
+                            {.length = c, .input_stride = 1, .output_stride = 1}};
+            p.length = p.taps = 0;
+            p.batch = 1;
+            std::vector<unsigned char> in(static_cast<std::size_t>(rows * n * c) * size_of(p.dtype));
+            std::vector<unsigned char> taps(static_cast<std::size_t>(p.axes[0].taps) * size_of(taps_dtype(p)));
+            test::fill_random(in.data(), p.dtype, rows * n * c, random);
+            test::fill_random(taps.data(), taps_dtype(p), p.axes[0].taps, random);
+            const PlanOptions options{.device = "cpu", .algorithm = "direct", .threads = 2};
+            const Plan plan = make_plan(p, taps.data(), options);
+            ASSERT_NE(plan.explain().find("rows as one"), std::string::npos) << plan.explain();
+            std::vector<unsigned char> out(static_cast<std::size_t>(rows * outputs * c) * size_of(output_dtype(p)), 0xAB);
+            plan.execute(out.data(), in.data());
+            // The frames of one row are too few to be joined.
+            Problem one = p;
+            one.batch_axes[0].length = 1;
+            const std::size_t in_bytes = in.size() / static_cast<std::size_t>(rows),
+                              out_bytes = out.size() / static_cast<std::size_t>(rows);
+            std::vector<unsigned char> alone(out_bytes);
+            const Plan plan_of_one = make_plan(one, taps.data(), options);
+            for (const std::int64_t row : {std::int64_t{0}, test::between(0, rows - 1, random), rows - 1}) {
+                const auto at = static_cast<std::size_t>(row);
+                plan_of_one.execute(alone.data(), in.data() + at * in_bytes);
+                ASSERT_EQ(std::memcmp(alone.data(), out.data() + at * out_bytes, out_bytes), 0)
+                    << test::describe(p) << " row " << row;
+            }
+        }
+        cpu::force_target("");
+    }
+}
+
 // What is not finite stays in its row.
 TEST(JoinedRows, ARowOfNaNsIsAloneWithThem) {
     const Problem p{.length = 40, .taps = 9, .batch = 50, .mode = Mode::same, .boundary = Boundary::wrap};

@@ -1,4 +1,4 @@
-// Many short rows that follow each other in memory.
+// Many short rows that follow each other in memory, of interleaved channels, too.
 #pragma once
 
 #include "cpu/wrapped_algorithm.hpp"
@@ -15,12 +15,8 @@ public:
     [[nodiscard]] bool keeps_local(const core::Resolved& problem, const core::Request& request) const override {
         return inner().keeps_local(problem, request);
     }
-    [[nodiscard]] bool takes_outer(const core::Resolved& problem, const core::Request& request) const override {
-        return inner().takes_outer(problem, request);
-    }
-    [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override {
-        return inner().supports(problem, request);
-    }
+    [[nodiscard]] bool takes_outer(const core::Resolved& problem, const core::Request& request) const override;
+    [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override;
     [[nodiscard]] double estimate_seconds(const core::Resolved& problem, const core::Request& request) const override;
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const core::Resolved& problem, const void* taps,
                                                             const core::Request& request) const override;
