@@ -139,6 +139,11 @@ HWY_INLINE void transpose_all(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, st
         for (; l < whole_lines; l += S) {
             for (std::int64_t i = p; i < p + some; i += S) { square(kOnce, l, i); }
         }
+        if (whole_lines == lines) { return; }
+        if (lines > S) {  // some lines once more
+            for (std::int64_t i = p; i < p + some; i += S) { square(kOnce, lines - S, i); }
+            return;
+        }
         for (std::int64_t i = p; i < p + some; ++i) {
             for (l = whole_lines; l < lines; ++l) { one(l, i); }
         }
