@@ -28,8 +28,8 @@ using core::Resolved;
 // taps take 0.61 ms so and 1.18 by themselves, 1,000 of 2,000 under 5 0.29 and 0.45, 30,000 of 64 under 25 2.2 and 1.9 (one thread,
 // AVX-512).
 constexpr std::int64_t kMostTaps = 64, kTapsOfARow = 3, kMostSamples = 4096;
-// Rows with other outputs than samples are copied to where they belong: under all modes' ends 2.0 ms and 2.2 for 10,000 of 184
-// under 25 taps, 0.7 ms both ways for 2,900 of 700 under 9.
+// Rows with other outputs than samples are copied to where they belong: in full mode 10,000 rows of 184 under 25 taps take 2.0 ms
+// so and 2.2 by themselves, 2,900 of 700 under 9 0.70 and 0.72.
 constexpr std::int64_t kTapsOfACopy = 6, kMostCopied = 640;
 // Of channels more are turned for as many samples: 99 frames of 216 x 8 under 60 taps take 274 us so and 227 by themselves, 2,000
 // of 300 x 4 under 40 1.46 ms and 2.08 (two threads).
@@ -65,11 +65,8 @@ std::optional<Resolved> as_joined(const Resolved& problem, const Request& reques
     const bool follow =
         p.x.in_stride == c && p.x.out_stride == c && p.batch.in_stride == n * c && p.batch.out_stride == p.x.outputs * c;
     const bool alike = p.x.outputs == n;
-    const bool many = p.batch.length >= kFewestRows && n * c <= (alike ? kMostSamples : kMostCopied) &&
-                      n >= (!alike  ? kTapsOfACopy
-                            : c > 1 ? kTapsOfAFrame
-                                    : kTapsOfARow) *
-                               k;
+    const std::int64_t least = k * (!alike ? kTapsOfACopy : c > 1 ? kTapsOfAFrame : kTapsOfARow);
+    const bool many = p.batch.length >= kFewestRows && n >= least && n * c <= (alike ? kMostSamples : kMostCopied);
     const bool near = k > 1 && k <= kMostTaps && p.x.origin >= 0 && p.x.origin < k && after >= 0 && after < k;
     return together && follow && many && near ? std::optional(p) : std::nullopt;
 }
@@ -102,7 +99,7 @@ Resolved of_ends(const Resolved& p, std::int64_t rows) {
     return ends;
 }
 
-/// X: of sums. Any other executable of the same algorithm has the same bits, which is what pieces are for.
+/// X: the type of sums. Pieces of rows are left to an executable for rows by themselves, which has the same bits.
 template <class X>
 class JoinedRows final : public core::Executable {
     using Tap = std::conditional_t<std::is_same_v<X, double>, double, float>;

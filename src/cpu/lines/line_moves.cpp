@@ -11,6 +11,7 @@ namespace {
 // Elements that are converted at once on their way: they stay in the L1 cache.
 constexpr std::int64_t kWidened = 512;
 constexpr std::int64_t kCacheLine = 64;
+// Bytes of lines that are joined before they are stored past the caches: they stay in the L1 cache.
 constexpr std::int64_t kJoinedBytes = 8192;
 
 /// f(T{}) for a type of so many bytes: elements are moved by their size.
@@ -156,7 +157,7 @@ void LineMoves::scatter(std::byte* to, Strides strides, const std::byte* from, s
     const auto fills_cache_lines = [&] {
         const auto made = static_cast<std::int64_t>(size_of(out_));
         return reinterpret_cast<std::uintptr_t>(to) % kCacheLine == 0 && strides.step * made % kCacheLine == 0 &&
-               lines * made % kCacheLine == 0;
+               lines * made % kCacheLine == 0 && lines * made <= kJoinedBytes;
     };
     if (past_caches && narrow_ == nullptr && strides.line_stride == 1 && fills_cache_lines()) {
         return scatter_past_caches(to, strides.step, from, pitch, lines, count);
