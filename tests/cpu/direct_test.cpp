@@ -5,8 +5,8 @@
 
 #include <array>
 #include <cstring>
-#include <functional>
 
+#include "cpu/every_target.hpp"
 #include "cpu/targets.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
@@ -17,7 +17,9 @@
 namespace tapline {
 namespace {
 
+using test::ForcedTarget;
 using test::GuardedBuffer;
+using test::on_every_target;
 using test::Random;
 
 PlanOptions direct_options(int threads = 1) {
@@ -26,24 +28,6 @@ PlanOptions direct_options(int threads = 1) {
     options.algorithm = "direct";
     options.threads = threads;
     return options;
-}
-
-/// Forces a target as long as it lives.
-class ForcedTarget {
-public:
-    explicit ForcedTarget(const std::string& name) { cpu::force_target(name); }
-    ~ForcedTarget() { cpu::force_target(""); }
-    ForcedTarget(const ForcedTarget&) = delete;
-    ForcedTarget& operator=(const ForcedTarget&) = delete;
-};
-
-void on_every_target(const std::function<void()>& body) {
-    for (const cpu::Target target : cpu::runnable_targets()) {
-        SCOPED_TRACE(cpu::to_string(target));
-        const ForcedTarget forced(cpu::to_string(target));
-        body();
-        if (testing::Test::HasFailure()) { return; }
-    }
 }
 
 /// Memory that ends where a page begins that must not be touched, and begins after another.

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "cpu/targets.hpp"
+#include "cpu/every_target.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
 #include "tapline/plan.hpp"
@@ -49,11 +49,9 @@ Problem draw(Random& random) {
 }
 
 TEST(JoinedRows, GiveTheBitsOfEachRow) {
-    for (const cpu::Target target : cpu::runnable_targets()) {
-        SCOPED_TRACE(cpu::to_string(target));
-        cpu::force_target(cpu::to_string(target));
+    test::on_every_target([] {
         Random random(31);
-        for (int i = 0; i < (target == cpu::Target::scalar ? 30 : 150); ++i) {
+        for (int i = 0; i < (cpu::current_target() == cpu::Target::scalar ? 30 : 150); ++i) {
             const Problem p = draw(random);
             const std::size_t in_bytes = static_cast<std::size_t>(p.length) * size_of(p.dtype);
             std::vector<unsigned char> in(static_cast<std::size_t>(p.batch) * in_bytes);
@@ -79,17 +77,14 @@ TEST(JoinedRows, GiveTheBitsOfEachRow) {
                     << test::describe(p) << " row " << row;
             }
         }
-        cpu::force_target("");
-    }
+    });
 }
 
 // Frames of channels: rows of frames as one row of them.
 TEST(JoinedRows, ChannelsGiveTheBitsOfEachFrameByItself) {
-    for (const cpu::Target target : cpu::runnable_targets()) {
-        SCOPED_TRACE(cpu::to_string(target));
-        cpu::force_target(cpu::to_string(target));
+    test::on_every_target([] {
         Random random(32);
-        for (int i = 0; i < (target == cpu::Target::scalar ? 20 : 80); ++i) {
+        for (int i = 0; i < (cpu::current_target() == cpu::Target::scalar ? 20 : 80); ++i) {
             Problem p = draw(random);
             const std::int64_t c = test::pick(std::array<std::int64_t, 5>{2, 3, 4, 8, 32}, random), rows = p.batch;
             const std::int64_t n = std::max(std::min(p.length, 640 / c), 6 * p.taps);
@@ -127,8 +122,7 @@ TEST(JoinedRows, ChannelsGiveTheBitsOfEachFrameByItself) {
                     << test::describe(p) << " row " << row;
             }
         }
-        cpu::force_target("");
-    }
+    });
 }
 
 // What is not finite stays in its row.

@@ -127,6 +127,7 @@ public:
         past_caches_ =
             put_.as_made() && stores_past_caches(in, rows * static_cast<double>(problem.x.outputs * sizeof(X)), threads_);
         in_place_ = put_.as_made() && !past_caches_;
+        seconds_ = rows * static_cast<double>(problem.x.n) * direct_seconds_of_output(as_one_row(problem));
         if (problem_.dtype != lines_.dtype) { widen_ = moves_.widening(problem_.dtype, lines_.dtype == Dtype::f64); }
     }
 
@@ -154,9 +155,7 @@ public:
                  .out = static_cast<std::byte*>(output.data)},
                 scratch);
         };
-        core::parallel_for(
-            chunks_, threads_, std::cref(task),
-            static_cast<double>(problem_.batch.length * n * channels_) * direct_seconds_of_output(as_one_row(problem_)));
+        core::parallel_for(chunks_, threads_, std::cref(task), seconds_);
     }
 
 private:
@@ -296,6 +295,7 @@ private:
     Convert widen_ = nullptr;
     int threads_;
     bool past_caches_ = false, in_place_ = false;  // where outputs are stored
+    double seconds_ = 0;                           // of one thread
 };
 
 }  // namespace
