@@ -146,7 +146,7 @@ def image(
     operation : {'convolution', 'correlation'}
         Convolution turns the mask by 180 degrees; correlation conjugates complex taps.
     accuracy : {'standard', 'strict', 'fast'}
-        'strict' sums directly and bounds each element's error.
+        'strict' bounds each element's error by its own terms (docs/numerics.md).
     out : numpy.ndarray, optional
         Written and returned; of any real type for a real image. It must not overlap the image.
     dtype : data-type, optional

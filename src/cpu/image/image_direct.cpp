@@ -1,9 +1,9 @@
-// Direct convolution of images and volumes: every product, a tile of outputs at a time.
+#include "cpu/image/image_direct.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <functional>
-#include <optional>
 
 #include "core/plan/parallel.hpp"
 #include "core/problem/window.hpp"
@@ -11,7 +11,6 @@
 #include "cpu/element_types.hpp"
 #include "cpu/image/image_cost.hpp"
 #include "cpu/image/image_stack.hpp"
-#include "cpu/image/image_tasks.hpp"
 #include "cpu/image/line_masks.hpp"
 #include "cpu/image/pixel_algorithm.hpp"
 
@@ -43,243 +42,238 @@ constexpr double kConvertProducts = 10;
 // Beside them a plane of outputs and a row of it.
 constexpr double kPlaneSeconds = 0.2e-6, kRowSeconds = 20e-9;
 
+template <class Address>
+Address* at(Address* begin, std::int64_t elements, Dtype dtype) {
+    using Byte = std::conditional_t<std::is_const_v<Address>, const std::byte, std::byte>;
+    return static_cast<Byte*>(begin) + elements * static_cast<std::int64_t>(size_of(dtype));
+}
+
+}  // namespace
+
 template <class T>
-class Direct final : public core::Executable {
-public:
-    Direct(const Resolved& problem, const void* taps, const Request& request, double seconds)
-        : problem_(problem),
-          target_(current_target()),
-          kernels_(image_kernels(target_).of<T>()),
-          lines_(problem_, kernels_),
-          threads_(core::worthwhile_threads(seconds, request.threads)),
-          seconds_(seconds),
-          plane_taps_(problem.y.k * problem.x.k),
-          in_groups_(plane_taps_ > (problem.rank == 2 ? kTapsInTurn : kPlaneTapsInTurn)),
-          rows_(kernels_.call_rows(problem.y.k, problem.x.k)),
-          ring_(problem.y.k + rows_ - 1 + lines_.rows_together() - 1) {
-        const auto count = static_cast<std::size_t>(problem.filters * problem.taps());
-        const T* from = static_cast<const T*>(taps);
-        const std::size_t parts = problem.complex_taps ? 2 : 1;
-        for (std::size_t part = 0; part < parts; ++part) {
-            for (std::size_t t = 0; t < count; ++t) { taps_[part].push_back(from[t * parts + part]); }
-            if (in_groups_) { put_columns_together(taps_[part]); }
-        }
-        const std::int64_t halo = (problem.x.k - 1) * lines_.step();
-        const std::int64_t fitting = kRingBytes / static_cast<std::int64_t>(sizeof(T)) / (ring_ * problem.z.k) - halo;
-        block_ = std::min(std::clamp(fitting / kImagePadding * kImagePadding, kLeastBlock, kMostBlock),
-                          whole_vectors(lines_.out_elements()));
-        pitch_ = whole_vectors(block_ + halo) + kImagePadding;
-        sums_pitch_ = block_ + kImagePadding;
+ImageDirect<T>::ImageDirect(const Resolved& problem, const void* taps, const Request& request, double seconds)
+    : problem_(problem),
+      target_(current_target()),
+      kernels_(image_kernels(target_).of<T>()),
+      lines_(problem_, kernels_),
+      threads_(core::worthwhile_threads(seconds, request.threads)),
+      seconds_(seconds),
+      plane_taps_(problem.y.k * problem.x.k),
+      in_groups_(plane_taps_ > (problem.rank == 2 ? kTapsInTurn : kPlaneTapsInTurn)),
+      rows_(kernels_.call_rows(problem.y.k, problem.x.k)),
+      ring_(problem.y.k + rows_ - 1 + lines_.rows_together() - 1) {
+    const auto count = static_cast<std::size_t>(problem.filters * problem.taps());
+    const T* from = static_cast<const T*>(taps);
+    const std::size_t parts = problem.complex_taps ? 2 : 1;
+    for (std::size_t part = 0; part < parts; ++part) {
+        for (std::size_t t = 0; t < count; ++t) { taps_[part].push_back(from[t * parts + part]); }
+        if (in_groups_) { put_columns_together(taps_[part]); }
     }
+    const std::int64_t halo = (problem.x.k - 1) * lines_.step();
+    const std::int64_t fitting = kRingBytes / static_cast<std::int64_t>(sizeof(T)) / (ring_ * problem.z.k) - halo;
+    block_ = std::min(std::clamp(fitting / kImagePadding * kImagePadding, kLeastBlock, kMostBlock),
+                      whole_vectors(lines_.out_elements()));
+    pitch_ = whole_vectors(block_ + halo) + kImagePadding;
+    sums_pitch_ = block_ + kImagePadding;
+}
 
-    [[nodiscard]] std::size_t workspace_bytes() const override { return static_cast<std::size_t>(threads_) * slot_bytes(); }
+// In a slot: for each plane of the mask a window's lines, sums twice, what is beyond the volume, pointers to rows.
+template <class T>
+std::size_t ImageDirect<T>::slot_bytes() const {
+    const std::int64_t elements = problem_.z.k * ring_ * pitch_ + 2 * rows_ * sums_pitch_ + beyond_elements();
+    const std::size_t bytes =
+        static_cast<std::size_t>(elements) * sizeof(T) + static_cast<std::size_t>(problem_.z.k * ring_) * sizeof(const T*);
+    return (bytes + 63) / 64 * 64;
+}
 
-    void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
-        void* const out = output.data;
-        const void* const in = input.main.data;
-        const ImageTasks tasks = divide(problem_, lines_, out, block_, 2 * problem_.y.k, threads_, true);
-        const auto body = [&](std::int64_t task, int slot) {
-            const std::int64_t layer = task / tasks.segments / tasks.bands, z = layer % problem_.z.outputs;
-            const std::int64_t band = task / tasks.segments % tasks.bands, first = band * tasks.band;
-            const Job job{.tasks = tasks,
-                          .plane = lines_.plane(layer / problem_.z.outputs),
-                          .segment = tasks.segment(task % tasks.segments),
-                          .z = z,
-                          .first = first,
-                          .last = std::min(first + tasks.band, problem_.y.outputs),
-                          .out = at(out, z * problem_.z.out_stride, problem_.output_dtype),
-                          .in = in,
-                          .scratch = workspace.data() + static_cast<std::size_t>(slot) * slot_bytes()};
-            if (job.segment.count > 0) { run(job); }
+template <class T>
+void ImageDirect<T>::execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const {
+    void* const out = output.data;
+    const void* const in = input.main.data;
+    const ImageTasks tasks = divide(problem_, lines_, out, block_, 2 * problem_.y.k, threads_, true);
+    const auto body = [&](std::int64_t task, int slot) {
+        const std::int64_t layer = task / tasks.segments / tasks.bands, z = layer % problem_.z.outputs;
+        const std::int64_t band = task / tasks.segments % tasks.bands, first = band * tasks.band;
+        const Job job{.tasks = tasks,
+                      .plane = lines_.plane(layer / problem_.z.outputs),
+                      .segment = tasks.segment(task % tasks.segments),
+                      .z = z,
+                      .first = first,
+                      .last = std::min(first + tasks.band, problem_.y.outputs),
+                      .out = at(out, z * problem_.z.out_stride, problem_.output_dtype),
+                      .in = in,
+                      .scratch = workspace.data() + static_cast<std::size_t>(slot) * slot_bytes()};
+        if (job.segment.count > 0) { run(job); }
+    };
+    core::parallel_for(tasks.tasks() * problem_.z.outputs, threads_, std::cref(body), seconds_);
+}
+
+template <class T>
+void ImageDirect<T>::execute_rectangle(void* out, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
+                                       std::int64_t first, std::int64_t count, std::byte* scratch) const {
+    const ImageTasks tasks;
+    for (std::int64_t done = 0; done < count; done += block_) {
+        run({.tasks = tasks,
+             .plane = plane,
+             .segment = {first + done, std::min(block_, count - done)},
+             .z = 0,
+             .first = y,
+             .last = y + rows,
+             .out = out,
+             .in = in,
+             .scratch = scratch});
+    }
+}
+
+template <class T>
+std::string ImageDirect<T>::describe() const {
+    return std::string(to_string(target_)) + ", tiles of " + std::to_string(rows_) + " rows, segments of " +
+           std::to_string(block_) + " elements";
+}
+
+template <class T>
+void ImageDirect<T>::run(const Job& job) const {
+    const ImageTasks& tasks = job.tasks;
+    const Segment& segment = job.segment;
+    T* const lines = reinterpret_cast<T*>(job.scratch);
+    T* const sums = lines + problem_.z.k * ring_ * pitch_;
+    T* const beyond = sums + 2 * rows_ * sums_pitch_;
+    const T** const rows = reinterpret_cast<const T**>(beyond + beyond_elements());
+    const std::int64_t vectors = whole_vectors(segment.count);
+    const std::int64_t halo = (problem_.x.k - 1) * lines_.step(), left = segment.first - problem_.x.origin * lines_.step();
+    const bool edge =
+        tasks.inner_first < tasks.inner_last && (segment.first < tasks.inner_first || segment.first >= tasks.inner_last);
+    const bool inner = !edge && tasks.inner_first < tasks.inner_last;
+    const bool adds = in_groups_ || problem_.z.k > 1;
+    const bool in_place =
+        inner && lines_.is_plain_output() && !problem_.complex_taps && (tasks.aligned || !tasks.stream) && (!adds || !tasks.stream);
+    std::array<Layer, kMostLayers> layers;
+    std::size_t count = 0;
+    for (std::int64_t tz = 0; tz < problem_.z.k; ++tz) {
+        const std::int64_t z = core::boundary_index(problem_.z.boundary, job.z + tz - problem_.z.origin, problem_.z.n);
+        if (z < 0 && problem_.z.boundary != Boundary::constant) { continue; }
+        Layer& layer = layers[count++];
+        layer.tz = static_cast<std::size_t>(tz);
+        layer.rows = rows + tz * ring_;
+        if (z >= 0) {
+            layer.window.emplace(lines_, at(job.in, z * problem_.z.in_stride, problem_.dtype), job.plane, left, vectors + halo,
+                                 lines + tz * ring_ * pitch_, pitch_, layer.rows, ring_, vectors - segment.count);
+        } else {
+            lines_.fill_beyond(beyond, left, vectors + halo);
+            std::fill_n(beyond + pitch_, vectors + halo, T{});
+        }
+    }
+    ImageCall<T> call;
+    call.height = problem_.y.k;
+    call.width = problem_.x.k;
+    call.step = lines_.step();
+    call.count = vectors;
+    for (std::int64_t y = job.first; y < job.last; y += rows_) {
+        call.rows = std::min(rows_, job.last - y);
+        const std::int64_t top = y - problem_.y.origin, window_rows = call.rows + problem_.y.k - 1;
+        const auto sum_layers = [&](T* to, std::int64_t pitch, std::size_t part) {
+            call.out = to;
+            call.out_pitch = pitch;
+            if (count == 0) {
+                for (std::int64_t r = 0; r < call.rows; ++r) { std::fill_n(to + r * pitch, vectors, T{}); }
+            }
+            for (std::size_t i = 0; i < count; ++i) {
+                call.in = layers[i].window ? layers[i].window->at(top, window_rows)
+                                           : rows_beyond(layers[i].rows, beyond, top, window_rows);
+                call.accumulate = i > 0;
+                sum(call, job.plane, part, layers[i].tz);
+            }
         };
-        core::parallel_for(tasks.tasks() * problem_.z.outputs, threads_, std::cref(body), seconds_);
-    }
-
-    [[nodiscard]] std::string describe() const override {
-        return std::string(to_string(target_)) + ", tiles of " + std::to_string(rows_) + " rows, segments of " +
-               std::to_string(block_) + " elements";
-    }
-
-private:
-    /// Outputs [first, last) of one segment of the rows of one plane.
-    struct Job {
-        const ImageTasks& tasks;
-        Plane plane;
-        Segment segment;
-        std::int64_t z, first, last;
-        void* out;       ///< the output's plane z
-        const void* in;  ///< the input's first plane
-        std::byte* scratch;
-    };
-    template <class Address>
-    static Address* at(Address* begin, std::int64_t elements, Dtype dtype) {
-        using Byte = std::conditional_t<std::is_const_v<Address>, const std::byte, std::byte>;
-        return static_cast<Byte*>(begin) + elements * static_cast<std::int64_t>(size_of(dtype));
-    }
-
-    // In a slot: for each plane of the mask a window's lines, sums twice, what is beyond the volume, pointers to rows.
-    [[nodiscard]] std::int64_t beyond_elements() const { return problem_.rank == 3 ? 2 * pitch_ : 0; }
-    [[nodiscard]] std::size_t slot_bytes() const {
-        const std::int64_t elements = problem_.z.k * ring_ * pitch_ + 2 * rows_ * sums_pitch_ + beyond_elements();
-        const std::size_t bytes =
-            static_cast<std::size_t>(elements) * sizeof(T) + static_cast<std::size_t>(problem_.z.k * ring_) * sizeof(const T*);
-        return (bytes + 63) / 64 * 64;
-    }
-
-    /// What one plane of the mask reads.
-    struct Layer {
-        std::size_t tz;
-        std::optional<RowWindow<T>> window;  ///< none: a plane of the constant beyond the volume
-        const T** rows;
-    };
-
-    void run(const Job& job) const {
-        const ImageTasks& tasks = job.tasks;
-        const Segment& segment = job.segment;
-        T* const lines = reinterpret_cast<T*>(job.scratch);
-        T* const sums = lines + problem_.z.k * ring_ * pitch_;
-        T* const beyond = sums + 2 * rows_ * sums_pitch_;
-        const T** const rows = reinterpret_cast<const T**>(beyond + beyond_elements());
-        const std::int64_t vectors = whole_vectors(segment.count);
-        const std::int64_t halo = (problem_.x.k - 1) * lines_.step(), left = segment.first - problem_.x.origin * lines_.step();
-        const bool edge =
-            tasks.inner_first < tasks.inner_last && (segment.first < tasks.inner_first || segment.first >= tasks.inner_last);
-        const bool inner = !edge && tasks.inner_first < tasks.inner_last;
-        const bool adds = in_groups_ || problem_.z.k > 1;
-        const bool in_place = inner && lines_.is_plain_output() && !problem_.complex_taps && (tasks.aligned || !tasks.stream) &&
-                              (!adds || !tasks.stream);
-        std::array<Layer, kMostLayers> layers;
-        std::size_t count = 0;
-        for (std::int64_t tz = 0; tz < problem_.z.k; ++tz) {
-            const std::int64_t z = core::boundary_index(problem_.z.boundary, job.z + tz - problem_.z.origin, problem_.z.n);
-            if (z < 0 && problem_.z.boundary != Boundary::constant) { continue; }
-            Layer& layer = layers[count++];
-            layer.tz = static_cast<std::size_t>(tz);
-            layer.rows = rows + tz * ring_;
-            if (z >= 0) {
-                layer.window.emplace(lines_, at(job.in, z * problem_.z.in_stride, problem_.dtype), job.plane, left, vectors + halo,
-                                     lines + tz * ring_ * pitch_, pitch_, layer.rows, ring_, vectors - segment.count);
-            } else {
-                lines_.fill_beyond(beyond, left, vectors + halo);
-                std::fill_n(beyond + pitch_, vectors + halo, T{});
-            }
+        if (in_place) {
+            call.stream = tasks.stream;
+            sum_layers(lines_.target(job.out, job.plane, y, segment.first, vectors), problem_.y.out_stride * lines_.parts(), 0);
+            continue;
         }
-        ImageCall<T> call;
-        call.height = problem_.y.k;
-        call.width = problem_.x.k;
-        call.step = lines_.step();
-        call.count = vectors;
-        for (std::int64_t y = job.first; y < job.last; y += rows_) {
-            call.rows = std::min(rows_, job.last - y);
-            const std::int64_t top = y - problem_.y.origin, window_rows = call.rows + problem_.y.k - 1;
-            const auto sum_layers = [&](T* to, std::int64_t pitch, std::size_t part) {
-                call.out = to;
-                call.out_pitch = pitch;
-                if (count == 0) {
-                    for (std::int64_t r = 0; r < call.rows; ++r) { std::fill_n(to + r * pitch, vectors, T{}); }
-                }
-                for (std::size_t i = 0; i < count; ++i) {
-                    call.in = layers[i].window ? layers[i].window->at(top, window_rows)
-                                               : rows_beyond(layers[i].rows, beyond, top, window_rows);
-                    call.accumulate = i > 0;
-                    sum(call, job.plane, part, layers[i].tz);
-                }
-            };
-            if (in_place) {
-                call.stream = tasks.stream;
-                sum_layers(lines_.target(job.out, job.plane, y, segment.first, vectors), problem_.y.out_stride * lines_.parts(), 0);
-                continue;
-            }
-            sum_layers(sums, sums_pitch_, 0);
-            if (problem_.complex_taps) {
-                sum_layers(sums + rows_ * sums_pitch_, sums_pitch_, 1);
-                combine(sums, call.rows, segment.count);
-            }
-            for (std::int64_t r = 0; r < call.rows; ++r) {
-                lines_.store(job.out, job.plane, y + r, segment.first, segment.count, sums + r * sums_pitch_,
-                             tasks.stream && !edge);
-            }
+        sum_layers(sums, sums_pitch_, 0);
+        if (problem_.complex_taps) {
+            sum_layers(sums + rows_ * sums_pitch_, sums_pitch_, 1);
+            combine(sums, call.rows, segment.count);
         }
-        if (tasks.stream) { kernels_.flush(); }
-    }
-
-    // Rows of a plane of constants; those of zeros are where the constant's product with a row beyond a zero boundary is absent.
-    const T* const* rows_beyond(const T** rows, const T* beyond, std::int64_t top, std::int64_t count) const {
-        for (std::int64_t r = 0; r < count; ++r) {
-            const bool absent = problem_.y.boundary == Boundary::zero && (top + r < 0 || top + r >= problem_.y.n);
-            rows[r] = absent ? beyond + pitch_ : beyond;
-        }
-        return rows;
-    }
-
-    // Columns of the mask that are summed together.
-    [[nodiscard]] std::int64_t group_width() const {
-        const std::int64_t parts = (problem_.x.k + kGroup - 1) / kGroup;
-        return (problem_.x.k + parts - 1) / parts;
-    }
-    // Of each mask the columns of one group, row after row, and behind them those of the next.
-    void put_columns_together(std::vector<T>& taps) const {
-        const std::vector<T> masks = taps;
-        const std::int64_t width = group_width(), height = problem_.y.k;
-        auto to = taps.begin();
-        for (auto mask = masks.begin(); mask != masks.end(); mask += plane_taps_) {
-            for (std::int64_t j = 0; j < problem_.x.k; j += width) {
-                const std::int64_t columns = std::min(width, problem_.x.k - j);
-                for (std::int64_t i = 0; i < height; ++i) { to = std::copy_n(mask + i * problem_.x.k + j, columns, to); }
-            }
+        for (std::int64_t r = 0; r < call.rows; ++r) {
+            lines_.store(job.out, job.plane, y + r, segment.first, segment.count, sums + r * sums_pitch_, tasks.stream && !edge);
         }
     }
+    if (tasks.stream) { kernels_.flush(); }
+}
 
-    // Of one plane of the mask.
-    void sum(const ImageCall<T>& whole, const Plane& plane, std::size_t part, std::size_t tz) const {
-        const T* const taps =
-            taps_[part].data() + lines_.mask(plane) * problem_.taps() + static_cast<std::int64_t>(tz) * plane_taps_;
-        ImageCall<T> call = whole;
-        if (!in_groups_) {
-            call.taps = taps;
-            return kernels_.sums(call);
-        }
-        const std::int64_t width = group_width();
-        call.group_rows = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(kGroup / width)));
-        const std::int64_t height = call.group_rows * kGroupsInTurn;
-        for (std::int64_t i = 0; i < problem_.y.k; i += height) {
-            for (std::int64_t j = 0; j < problem_.x.k; j += width) {
-                call.in = whole.in + i;
-                call.offset = j * call.step;
-                call.height = std::min(height, problem_.y.k - i);
-                call.width = std::min(width, problem_.x.k - j);
-                call.taps = taps + j * problem_.y.k + i * call.width;
-                call.accumulate = whole.accumulate || i + j > 0;
-                kernels_.sums(call);
-            }
+// Rows of a plane of constants; those of zeros are where the constant's product with a row beyond a zero boundary is absent.
+template <class T>
+const T* const* ImageDirect<T>::rows_beyond(const T** rows, const T* beyond, std::int64_t top, std::int64_t count) const {
+    for (std::int64_t r = 0; r < count; ++r) {
+        const bool absent = problem_.y.boundary == Boundary::zero && (top + r < 0 || top + r >= problem_.y.n);
+        rows[r] = absent ? beyond + pitch_ : beyond;
+    }
+    return rows;
+}
+
+// Columns of the mask that are summed together.
+template <class T>
+std::int64_t ImageDirect<T>::group_width() const {
+    const std::int64_t parts = (problem_.x.k + kGroup - 1) / kGroup;
+    return (problem_.x.k + parts - 1) / parts;
+}
+
+// Of each mask the columns of one group, row after row, and behind them those of the next.
+template <class T>
+void ImageDirect<T>::put_columns_together(std::vector<T>& taps) const {
+    const std::vector<T> masks = taps;
+    const std::int64_t width = group_width(), height = problem_.y.k;
+    auto to = taps.begin();
+    for (auto mask = masks.begin(); mask != masks.end(); mask += plane_taps_) {
+        for (std::int64_t j = 0; j < problem_.x.k; j += width) {
+            const std::int64_t columns = std::min(width, problem_.x.k - j);
+            for (std::int64_t i = 0; i < height; ++i) { to = std::copy_n(mask + i * problem_.x.k + j, columns, to); }
         }
     }
+}
 
-    // (a, b) of the products with imaginary parts belongs to the output as (-b, a).
-    void combine(T* sums, std::int64_t rows, std::int64_t count) const {
-        for (std::int64_t r = 0; r < rows; ++r) {
-            T* const real = sums + r * sums_pitch_;
-            const T* const imaginary = real + rows_ * sums_pitch_;
-            for (std::int64_t e = 0; e < count; e += 2) {
-                real[e] -= imaginary[e + 1];
-                real[e + 1] += imaginary[e];
-            }
+// Of one plane of the mask.
+template <class T>
+void ImageDirect<T>::sum(const ImageCall<T>& whole, const Plane& plane, std::size_t part, std::size_t tz) const {
+    const T* const taps = taps_[part].data() + lines_.mask(plane) * problem_.taps() + static_cast<std::int64_t>(tz) * plane_taps_;
+    ImageCall<T> call = whole;
+    if (!in_groups_) {
+        call.taps = taps;
+        return kernels_.sums(call);
+    }
+    const std::int64_t width = group_width();
+    call.group_rows = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(kGroup / width)));
+    const std::int64_t height = call.group_rows * kGroupsInTurn;
+    for (std::int64_t i = 0; i < problem_.y.k; i += height) {
+        for (std::int64_t j = 0; j < problem_.x.k; j += width) {
+            call.in = whole.in + i;
+            call.offset = j * call.step;
+            call.height = std::min(height, problem_.y.k - i);
+            call.width = std::min(width, problem_.x.k - j);
+            call.taps = taps + j * problem_.y.k + i * call.width;
+            call.accumulate = whole.accumulate || i + j > 0;
+            kernels_.sums(call);
         }
     }
+}
 
-    Resolved problem_;
-    Target target_;
-    const ImageKernels<T>& kernels_;
-    ImageLines<T> lines_;
-    std::vector<T> taps_[2];  ///< real and imaginary parts
-    int threads_;
-    double seconds_;  ///< on one thread
-    std::int64_t plane_taps_;
-    bool in_groups_;
-    std::int64_t rows_;  ///< of outputs at a time
-    std::int64_t ring_;  ///< input rows in work
-    std::int64_t block_ = 0, pitch_ = 0, sums_pitch_ = 0;
-};
+// (a, b) of the products with imaginary parts belongs to the output as (-b, a).
+template <class T>
+void ImageDirect<T>::combine(T* sums, std::int64_t rows, std::int64_t count) const {
+    for (std::int64_t r = 0; r < rows; ++r) {
+        T* const real = sums + r * sums_pitch_;
+        const T* const imaginary = real + rows_ * sums_pitch_;
+        for (std::int64_t e = 0; e < count; e += 2) {
+            real[e] -= imaginary[e + 1];
+            real[e + 1] += imaginary[e];
+        }
+    }
+}
+
+template class ImageDirect<float>;
+template class ImageDirect<double>;
+
+namespace {
 
 class DirectAlgorithm final : public core::Algorithm {
 public:
@@ -298,11 +292,11 @@ public:
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& p, const void* taps,
                                                             const Request& request) const override {
         return with_real_type(p.sum_dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
-            if (!takes_stack(p)) { return std::make_unique<Direct<T>>(p, taps, request, work(p)); }
+            if (!takes_stack(p)) { return std::make_unique<ImageDirect<T>>(p, taps, request, work(p)); }
             Request alone = request;
             alone.threads = 1;
             return prepare_stack(p, request.threads, work(p), [&](const Resolved& stacked) {
-                return std::make_unique<Direct<T>>(stacked, taps, alone, work(stacked));
+                return std::make_unique<ImageDirect<T>>(stacked, taps, alone, work(stacked));
             });
         });
     }

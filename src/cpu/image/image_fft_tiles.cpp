@@ -1,6 +1,7 @@
 #include "cpu/image/image_fft_tiles.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "cpu/fft/fft_tables.hpp"
 #include "cpu/overlap_save/overlap_save_shape.hpp"
@@ -13,6 +14,9 @@ namespace {
 constexpr double kLoadNs = 0.5;
 constexpr double kFarLoadNs = 1.5;
 constexpr int kMaxLog2Near = 16;
+// Transforms from this size on share one buffer and all threads; smaller ones where there are few.
+constexpr int kAlwaysLog2Shared = 20;
+constexpr int kMinLog2Shared = 17;
 // Rows of tiles, and their outputs, start at multiples of it: whole cache lines.
 constexpr std::int64_t kPitchMultiple = 16;
 // Pitches tried grow by this factor; between them the cost is flat.
@@ -22,7 +26,7 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 
 }  // namespace
 
-ImageFftShape image_fft_shape(const core::Resolved& p) {
+ImageFftShape image_fft_shape(const core::Resolved& p, bool checked) {
     ImageFftShape best;
     ImageFftShape shape;
     const std::int64_t together = p.filters > 1 ? 1 : p.channels.length;
@@ -33,8 +37,9 @@ ImageFftShape image_fft_shape(const core::Resolved& p) {
     shape.pairs = !is_complex(p.dtype);
     for (int log2_size = kMinLog2Fft; log2_size <= kMaxLog2Fft; ++log2_size) {
         const std::int64_t size = std::int64_t{1} << log2_size;
-        const double unit = transform_seconds(log2_size, real_part_of(p.sum_dtype)) +
-                            (log2_size <= kMaxLog2Near ? kLoadNs : kFarLoadNs) * 1e-9 * static_cast<double>(size);
+        const double unit =
+            (checked ? checked_transform_seconds(log2_size) : transform_seconds(log2_size, real_part_of(p.sum_dtype))) +
+            (log2_size <= kMaxLog2Near ? kLoadNs : kFarLoadNs) * 1e-9 * static_cast<double>(size);
         for (auto pitch = static_cast<double>(shape.halo + kPitchMultiple); pitch <= static_cast<double>(size);
              pitch *= kPitchGrowth) {
             const std::int64_t across = divided_up(width, static_cast<std::int64_t>(pitch) - shape.halo);
@@ -54,6 +59,11 @@ ImageFftShape image_fft_shape(const core::Resolved& p) {
     return best;
 }
 
+bool shares_transforms(const ImageFftShape& shape, int threads) {
+    return shape.log2_size >= kAlwaysLog2Shared ||
+           (shape.log2_size >= kMinLog2Shared && shape.planes * shape.units() < 2 * threads);
+}
+
 ImageFftShape image_fft_part_shape(const ImageFftShape& whole, const core::Resolved& part) {
     ImageFftShape shape = whole;
     const std::int64_t units = std::max<std::int64_t>(whole.planes * whole.units(), 1);
@@ -62,6 +72,16 @@ ImageFftShape image_fft_part_shape(const ImageFftShape& whole, const core::Resol
     shape.down = divided_up(part.y.outputs, whole.out_rows);
     shape.seconds *= static_cast<double>(shape.planes * shape.units()) / static_cast<double>(units);
     return shape;
+}
+
+std::int64_t ImageFftShape::inner_granularity() const {
+    const std::int64_t samples = (pairs ? 2 : 1) * out_samples;
+    return samples / std::gcd(samples, step);
+}
+
+std::string ImageFftShape::describe() const {
+    return "FFT of 2^" + std::to_string(log2_size) + " points, tiles of " + std::to_string(out_rows) + " x " +
+           std::to_string(out_samples) + " outputs";
 }
 
 ImageFftShape::Pair ImageFftShape::pair(std::int64_t unit) const {

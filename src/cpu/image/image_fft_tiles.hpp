@@ -33,10 +33,16 @@ struct ImageFftShape {
         std::int64_t first, second;
     };
     [[nodiscard]] Pair pair(std::int64_t unit) const;
+    /// core::Executable's, in pixels: tiles may begin within one.
+    [[nodiscard]] std::int64_t inner_granularity() const;
+    [[nodiscard]] std::string describe() const;
 };
 
-/// The cheapest; bits do not depend on the number of threads.
-ImageFftShape image_fft_shape(const core::Resolved& problem);
+/// The cheapest; bits do not depend on the number of threads. `checked`: of samples of f32 that are transformed in double.
+ImageFftShape image_fft_shape(const core::Resolved& problem, bool checked = false);
+
+/// Whether all threads work on one transform at a time, as in one dimension (overlap_save_shape.cpp).
+bool shares_transforms(const ImageFftShape& shape, int threads);
 
 /// The tiles of a part of the image that `whole` is the shape of, whose outputs begin at one of every other row and column of them.
 ImageFftShape image_fft_part_shape(const ImageFftShape& whole, const core::Resolved& part);

@@ -16,15 +16,17 @@ constexpr std::size_t kLargest = 8;
 
 }  // namespace
 
-CheckedBound::CheckedBound(const core::Resolved& problem, int log2_size, const float* taps)
-    : proved_error_(kSafe * proved_error(log2_size)), allowed_(static_cast<double>(problem.x.k + 2) * 0x1p-23) {
+CheckedBound::CheckedBound(const core::Resolved& problem, int log2_size, const float* taps, const TapPlaces& places)
+    : proved_error_(kSafe * proved_error(log2_size)), allowed_(static_cast<double>(problem.taps() + 2) * 0x1p-23) {
     const int parts = problem.complex_taps ? 2 : 1;
-    for (std::int64_t f = 0; f < problem.filters; ++f, taps += problem.x.k * parts) {
+    const std::int64_t count = problem.taps(), width = places.width == 0 ? count : places.width;
+    for (std::int64_t f = 0; f < problem.filters; ++f, taps += count * parts) {
         Filter filter;
         double squares[2] = {0, 0};
         std::vector<Tap> all;
-        for (std::int64_t t = 0; t < problem.x.k; ++t) {
-            const Tap tap{t, std::abs(taps[t * parts]), parts == 2 ? std::abs(taps[t * parts + 1]) : 0};
+        for (std::int64_t t = 0; t < count; ++t) {
+            const Tap tap{t / width * places.pitch + t % width * places.step, std::abs(taps[t * parts]),
+                          parts == 2 ? std::abs(taps[t * parts + 1]) : 0};
             squares[0] += tap.re * tap.re;
             squares[1] += tap.im * tap.im;
             all.push_back(tap);

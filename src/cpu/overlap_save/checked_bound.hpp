@@ -8,14 +8,21 @@
 
 namespace tapline::cpu {
 
+/// Where the taps of a mask, row by row, stand in the filter of a tile that is one flat window. Of a signal: one after the other.
+struct TapPlaces {
+    std::int64_t width = 0;  ///< taps of a row; 0: all
+    std::int64_t pitch = 0;  ///< from row to row
+    std::int64_t step = 1;   ///< from tap to tap
+};
+
 /// S of an output, or of a real component of a complex one, is the sum of the magnitudes of the real products that make it. Strict
 /// accuracy allows an error of (k + 2) 2^-23 S, of which the rounding to f32 takes at most 2^-24 times the output. The energy of a
 /// transform's window (the sum of the squares of all samples, of both segments that share it) and the filter bound the transform's
 /// own error.
 class CheckedBound {
 public:
-    /// `taps`: problem.filters rows of problem.x.k finite taps of f32, in (re, im) pairs if complex.
-    CheckedBound(const core::Resolved& problem, int log2_size, const float* taps);
+    /// `taps`: problem.filters times problem.taps() finite taps of f32, in (re, im) pairs if complex.
+    CheckedBound(const core::Resolved& problem, int log2_size, const float* taps, const TapPlaces& places = {});
 
     /// The smallest S at which an output keeps the bound.
     [[nodiscard]] double least_sum(std::int64_t filter, double energy) const;
@@ -25,8 +32,8 @@ public:
     [[nodiscard]] bool is_hopeless(std::int64_t filter, double local, double energy) const;
 
     /// Whether the terms of the filter's largest taps alone make S of output first + i at least lacking[i], for all 0 <= i < count.
-    /// a[p] is the sample under tap 0 of output p that meets the taps' real parts in this component, b[p] the one that meets
-    /// imaginary parts; null of real taps. Changes `lacking`.
+    /// a[p] is the sample of the window under tap 0 of output p that meets the taps' real parts in this component, b[p] the one
+    /// that meets imaginary parts; null of real taps. Changes `lacking`.
     [[nodiscard]] bool reaches(double* lacking, std::int64_t filter, const float* a, const float* b, std::int64_t first,
                                std::int64_t count) const;
 
