@@ -11,6 +11,8 @@ const core::Algorithm& textbook_algorithm();
 
 /// Every term is multiplied and added, in SIMD lanes, on all cores; any number of taps, strict accuracy.
 const core::Algorithm& direct_algorithm();
+/// The same, of many signals side by side under few taps as the columns of images.
+const core::Algorithm& direct_signals_algorithm();
 
 /// Exact convolution of bool and integer signals: direct summation in the narrowest accumulator that cannot overflow, from 32 to
 /// 192 bits, chosen tile by tile.

@@ -8,8 +8,8 @@
 
 namespace tapline::cpu {
 
-/// core::store(), by vectors where outputs are integers of 8 and 16 bits side by side, or truncated ones. T: float, double or a
-/// complex type.
+/// core::store(), by vectors where outputs side by side are of the sums' type, integers of 8 and 16 bits, or truncated ones.
+/// T: float, double or a complex type.
 template <class T>
 class LineStore {
 public:
@@ -19,7 +19,7 @@ public:
             by_vectors_ = line_kernels(target).of<T>().finishing(problem.output_dtype, truncates);
             bytes_ = static_cast<std::int64_t>(size_of(problem.output_dtype));
             finish_ = {.scale = static_cast<T>(problem.scale),
-                       .bias = static_cast<T>(problem.bias),
+                       .bias = problem.scale == 1 && problem.bias == 0 ? T{-0.0} : static_cast<T>(problem.bias),  // changes nothing
                        .low = static_cast<T>(problem.clamp.low),
                        .high = static_cast<T>(problem.clamp.high),
                        .limits = problem.has_clamp,
@@ -41,9 +41,9 @@ public:
 
 private:
     using Real = std::conditional_t<std::is_floating_point_v<T>, T, float>;
-    FinishIntegers<Real> by_vectors_ = nullptr;
+    FinishSums<Real> by_vectors_ = nullptr;
     std::int64_t bytes_ = 1;
-    IntegerFinish<Real> finish_;
+    SumsFinish<Real> finish_;
 };
 
 /// The same for outputs side by side of any type, also those of 16 bits that sums are rounded to. T: float, double or

@@ -17,14 +17,14 @@ void copy_element(T* to, const T* from) {
 
 /// scale * sum + bias within limits, as sums become integers.
 template <class T>
-struct IntegerFinish {
+struct SumsFinish {
     T scale = 1, bias = 0, low = 0, high = 0;
     bool limits = false;     ///< there are low and high
     bool truncates = false;  ///< the low bits of an integer without the fraction; else rounded to even and saturated
 };
 /// to[i] from sums[i] for 0 <= i < count, as core::store() has it.
 template <class T>
-using FinishIntegers = void (*)(void* to, const T* sums, std::int64_t count, const IntegerFinish<T>& finish);
+using FinishSums = void (*)(void* to, const T* sums, std::int64_t count, const SumsFinish<T>& finish);
 
 /// T: float or double, or any element of their size; values are moved, not computed with.
 template <class T>
@@ -37,8 +37,9 @@ struct LineKernels {
     void (*reverse)(T* to, const T* from, std::int64_t count);
     /// to[i] = from[2 i] for 0 <= i < count; nothing behind the last of them is read.
     void (*every_second)(T* to, const T* from, std::int64_t count);
-    /// Sums to integers of 8 and 16 bits, and truncated ones of 32 and 64; null for other types and without SIMD.
-    FinishIntegers<T> (*finishing)(Dtype to, bool truncates);
+    /// Sums to their own type, to integers of 8 and 16 bits, and truncated to those of 32 and 64; null for other types and without
+    /// SIMD.
+    FinishSums<T> (*finishing)(Dtype to, bool truncates);
 };
 /// to[i] = from[i] for 0 <= i < count, rounded to nearest; any byte of a bool but 0 is 1.
 using Convert = void (*)(void* to, const void* from, std::int64_t count);

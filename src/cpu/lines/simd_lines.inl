@@ -387,7 +387,7 @@ SplitWidened split_widened_of(Dtype dtype, bool to_double) {
 #if HWY_TARGET != HWY_SCALAR
 // As core::store(), whose order of operations this is.
 template <class T>
-HWY_INLINE hn::Vec<hn::ScalableTag<T>> scaled(const T* sums, const IntegerFinish<T>& finish) {
+HWY_INLINE hn::Vec<hn::ScalableTag<T>> scaled(const T* sums, const SumsFinish<T>& finish) {
     const hn::ScalableTag<T> d;
     auto v = hn::Add(hn::Mul(hn::LoadU(d, sums), hn::Set(d, finish.scale)), hn::Set(d, finish.bias));
     if (!finish.limits) { return v; }
@@ -418,7 +418,7 @@ inline constexpr double kCountsByOnes = 0x1p51, kOfOnes = 0x1.8p52;
 
 // V vectors, of which an i32, or where both are that wide an i64, holds every number, or one by one.
 template <int V, class Out, class T>
-HWY_INLINE void truncate_vectors(Out* to, const T* sums, const IntegerFinish<T>& finish) {
+HWY_INLINE void truncate_vectors(Out* to, const T* sums, const SumsFinish<T>& finish) {
     const hn::ScalableTag<T> d;
     constexpr std::size_t L = HWY_LANES(T);
     constexpr bool kWide = sizeof(Out) == 8 && sizeof(T) == 8;
@@ -476,7 +476,7 @@ HWY_INLINE void truncate_vectors(Out* to, const T* sums, const IntegerFinish<T>&
     }
 }
 template <class Out, class T>
-void finish_integers(void* to, const T* sums, std::int64_t count, const IntegerFinish<T>& finish) {
+void finish_integers(void* to, const T* sums, std::int64_t count, const SumsFinish<T>& finish) {
     constexpr std::int64_t L = HWY_LANES(T);
     constexpr int V = 4;
     Out* const out = static_cast<Out*>(to);
@@ -498,9 +498,22 @@ void finish_integers(void* to, const T* sums, std::int64_t count, const IntegerF
     one(last, rest);
     std::memcpy(out + i, last, static_cast<std::size_t>(count - i) * sizeof(Out));
 }
+template <class T>
+void finish_reals(void* to, const T* sums, std::int64_t count, const SumsFinish<T>& finish) {
+    constexpr std::int64_t L = HWY_LANES(T);
+    const hn::ScalableTag<T> d;
+    T* const out = static_cast<T*>(to);
+    std::int64_t i = 0;
+    for (; i + L <= count; i += L) { hn::StoreU(scaled<T>(sums + i, finish), d, out + i); }
+    if (i == count) { return; }
+    HWY_ALIGN T rest[L] = {};
+    std::memcpy(rest, sums + i, static_cast<std::size_t>(count - i) * sizeof(T));
+    hn::Store(scaled<T>(rest, finish), d, rest);
+    std::memcpy(out + i, rest, static_cast<std::size_t>(count - i) * sizeof(T));
+}
 #endif
 template <class T>
-FinishIntegers<T> finishing_of([[maybe_unused]] Dtype to, [[maybe_unused]] bool truncates) {
+FinishSums<T> finishing_of([[maybe_unused]] Dtype to, [[maybe_unused]] bool truncates) {
 #if HWY_TARGET != HWY_SCALAR
     if (truncates) {
         switch (to) {
@@ -516,6 +529,7 @@ FinishIntegers<T> finishing_of([[maybe_unused]] Dtype to, [[maybe_unused]] bool 
                 break;
         }
     }
+    if (to == (sizeof(T) == sizeof(double) ? Dtype::f64 : Dtype::f32)) { return &finish_reals<T>; }
     switch (to) {
         case Dtype::u8:
             return &finish_integers<std::uint8_t, T>;

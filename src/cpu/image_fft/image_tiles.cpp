@@ -1,4 +1,4 @@
-#include "cpu/image/image_tiles.hpp"
+#include "cpu/image_fft/image_tiles.hpp"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cpu/image/image_patch.hpp"
-#include "cpu/image/image_tiles.hpp"
+#include "cpu/image_fft/image_tiles.hpp"
 
 namespace tapline::cpu {
 

@@ -1,4 +1,4 @@
-#include "cpu/image/image_fft.hpp"
+#include "cpu/image_fft/image_fft.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,10 +6,10 @@
 #include "core/plan/parallel.hpp"
 #include "cpu/algorithms.hpp"
 #include "cpu/element_types.hpp"
-#include "cpu/image/checked_image_fft.hpp"
 #include "cpu/image/image_cost.hpp"
 #include "cpu/image/line_masks.hpp"
 #include "cpu/image/pixel_algorithm.hpp"
+#include "cpu/image_fft/checked_image_fft.hpp"
 #include "cpu/overlap_save/overlap_save_shape.hpp"
 
 namespace tapline::cpu {

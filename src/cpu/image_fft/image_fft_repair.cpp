@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/image/image_fft.hpp"
+#include "cpu/image_fft/image_fft.hpp"
 
 namespace tapline::cpu {
 namespace {

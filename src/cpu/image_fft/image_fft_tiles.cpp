@@ -1,4 +1,4 @@
-#include "cpu/image/image_fft_tiles.hpp"
+#include "cpu/image_fft/image_fft_tiles.hpp"
 
 #include <algorithm>
 #include <numeric>

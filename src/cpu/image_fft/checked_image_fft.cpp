@@ -8,7 +8,7 @@
 // - all others are summed directly, with the bits of the algorithm `direct`. So is a tile with a NaN or an infinity.
 //
 // Whatever is decided depends on the samples of a tile alone, so bits are those of parts of an image and of any number of threads.
-#include "cpu/image/checked_image_fft.hpp"
+#include "cpu/image_fft/checked_image_fft.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@
 #include "core/plan/parallel.hpp"
 #include "cpu/image/image_cost.hpp"
 #include "cpu/image/image_direct.hpp"
-#include "cpu/image/image_tiles.hpp"
+#include "cpu/image_fft/image_tiles.hpp"
 #include "cpu/overlap_save/checked_bound.hpp"
 
 namespace tapline::cpu {

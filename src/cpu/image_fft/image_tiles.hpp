@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "cpu/fft/fft_kernels.hpp"
-#include "cpu/image/image_fft_tiles.hpp"
 #include "cpu/image/image_lines.hpp"
+#include "cpu/image_fft/image_fft_tiles.hpp"
 #include "cpu/overlap_save/overlap_save_blocks.hpp"
 #include "cpu/overlap_save/overlap_save_taps.hpp"
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/choice/engine.hpp"
-#include "cpu/image/image_fft_tiles.hpp"
+#include "cpu/image_fft/image_fft_tiles.hpp"
 
 namespace tapline::cpu {
 
