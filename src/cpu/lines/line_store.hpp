@@ -31,9 +31,15 @@ public:
     void operator()(const core::Resolved& problem, const core::Output& output, std::int64_t row, std::int64_t first,
                     std::int64_t count, T* sums) const {
         if constexpr (std::is_floating_point_v<T>) {
+            const std::int64_t offset = row * output.batch_stride + (first - output.first) * output.stride;
             if (by_vectors_ != nullptr && output.stride == 1) {
-                const std::int64_t offset = row * output.batch_stride + (first - output.first);
                 return by_vectors_(static_cast<std::byte*>(output.data) + offset * bytes_, sums, count, finish_);
+            }
+            if (by_vectors_ != nullptr && problem.output_dtype == problem.sum_dtype) {
+                by_vectors_(sums, sums, count, finish_);
+                T* const to = static_cast<T*>(output.data) + offset;
+                for (std::int64_t i = 0; i < count; ++i) { to[i * output.stride] = sums[i]; }
+                return;
             }
         }
         core::store(problem, output, row, first, count, sums);

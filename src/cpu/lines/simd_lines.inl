@@ -385,11 +385,11 @@ SplitWidened split_widened_of(Dtype dtype, bool to_double) {
     });
 }
 #if HWY_TARGET != HWY_SCALAR
-// As core::store(), whose order of operations this is.
+// As core::store(), but that scale and bias are rounded once where there are fused operations, as images have it.
 template <class T>
 HWY_INLINE hn::Vec<hn::ScalableTag<T>> scaled(const T* sums, const SumsFinish<T>& finish) {
     const hn::ScalableTag<T> d;
-    auto v = hn::Add(hn::Mul(hn::LoadU(d, sums), hn::Set(d, finish.scale)), hn::Set(d, finish.bias));
+    auto v = hn::MulAdd(hn::LoadU(d, sums), hn::Set(d, finish.scale), hn::Set(d, finish.bias));
     if (!finish.limits) { return v; }
     const auto low = hn::Set(d, finish.low), high = hn::Set(d, finish.high);
     v = hn::IfThenElse(hn::Lt(v, low), low, v);  // false for NaN, which passes
