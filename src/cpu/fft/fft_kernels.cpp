@@ -39,6 +39,7 @@ const FftKernels<T>& fft_kernel_table() {
         forward_columns<T, T>,
         inverse_columns<T, FftSink<T>>,
         multiply_add<T>,
+        turn<T>,
         split<T>,
         join<T>,
         all_finite<T>,

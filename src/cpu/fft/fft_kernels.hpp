@@ -54,6 +54,8 @@ struct FftKernels {
     /// acc += x * h, complex, count a multiple of the lanes. first: acc = x * h.
     void (*multiply_add)(T* acc_re, T* acc_im, const T* x_re, const T* x_im, const T* h_re, const T* h_im, std::int64_t count,
                          bool first);
+    /// x *= f (by_re + i by_im), complex, of sign -1 its conjugate; count a multiple of the lanes.
+    void (*turn)(T* x_re, T* x_im, const T* f_re, const T* f_im, T by_re, T by_im, T sign, std::int64_t count);
     /// (re, im) pairs to and from split arrays, any count and alignment.
     void (*split)(T* re, T* im, const T* pairs, std::int64_t count);
     void (*join)(T* pairs, const T* re, const T* im, std::int64_t count);

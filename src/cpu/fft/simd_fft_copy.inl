@@ -13,6 +13,20 @@ void multiply_add(T* acc_re, T* acc_im, const T* x_re, const T* x_im, const T* h
     }
 }
 
+template <class T>
+void turn(T* x_re, T* x_im, const T* f_re, const T* f_im, T by_re, T by_im, T sign, std::int64_t count) {
+    const hn::ScalableTag<T> d;
+    const auto b_re = hn::Set(d, by_re), b_im = hn::Set(d, by_im), s = hn::Set(d, sign);
+    for (std::int64_t i = 0; i < count; i += hn::MaxLanes(d)) {
+        const auto f_r = hn::LoadU(d, f_re + i), f_i = hn::LoadU(d, f_im + i);
+        const auto w_re = hn::NegMulAdd(f_i, b_im, hn::Mul(f_r, b_re));
+        const auto w_im = hn::Mul(s, hn::MulAdd(f_i, b_re, hn::Mul(f_r, b_im)));
+        const auto x = load(d, x_re + i, x_im + i);
+        store(d, Cx<hn::ScalableTag<T>>{hn::NegMulAdd(x.im, w_im, hn::Mul(x.re, w_re)), hn::MulAdd(x.im, w_re, hn::Mul(x.re, w_im))},
+              x_re + i, x_im + i);
+    }
+}
+
 #if HWY_TARGET == HWY_AVX3
 // Two-source permutations: indices of the even and odd elements of two vectors, and of the halves to be interleaved.
 template <class D, class Picked, class T = hn::TFromD<D>>

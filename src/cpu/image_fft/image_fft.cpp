@@ -23,7 +23,7 @@ std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 }  // namespace
 
 template <class T>
-ImageFft<T>::ImageFft(const Resolved& problem, const ImageFftShape& shape, const void* taps, const Request& request)
+ImageFft<T>::ImageFft(const Resolved& problem, const ImageFftShape& shape, const T* taps, const Request& request)
     : problem_(problem),
       shape_(shape),
       target_(current_target()),
@@ -32,11 +32,12 @@ ImageFft<T>::ImageFft(const Resolved& problem, const ImageFftShape& shape, const
       patch_(problem_, lines_, kernels_),
       fft_(target_, shape.log2_size),
       tiles_(problem_, shape_, lines_, kernels_, fft_.kernels(), window_layout(fft_.tables())),
-      taps_(spectra_of_masks(problem, shape, fft_, static_cast<const T*>(taps), request.threads)),
-      mask_(static_cast<const T*>(taps),
-            static_cast<const T*>(taps) + problem.filters * problem.taps() * (problem.complex_taps ? 2 : 1)),
+      taps_(spectra_of_masks(problem, shape, fft_, taps, request.threads)),
+      mask_(taps, taps + problem.filters * problem.taps() * (problem.complex_taps ? 2 : 1)),
       threads_(core::worthwhile_threads(shape.seconds, request.threads)),
-      shared_(shares_transforms(shape, threads_)) {}
+      shared_(shares_transforms(shape, threads_)) {
+    if (shape_.halves) { halves_.emplace(fft_); }
+}
 
 template <class T>
 std::size_t ImageFft<T>::slot_elements() const {
@@ -80,15 +81,26 @@ template <class T>
 void ImageFft<T>::run(const Unit& unit, bool stream) const {
     tiles_.load(unit, unit.data, unit.line, 0, false);
     const std::int64_t wanted = tiles_.wanted(unit.tile[0]), other = shape_.pairs ? tiles_.wanted(unit.tile[1]) : wanted;
-    const T* const spectrum = taps_.spectrum(fft_, 1, lines_.mask(unit.plane), 0);
-    const bool finite =
-        fft_.convolve(unit.data, spectrum, unit.scratch, unit.threads, fft_.source(unit.data), fft_.sink(unit.data, wanted, other));
+    const bool finite = convolve(unit, wanted, other);
     if (!finite) {
         repair(unit);
     } else if (taps_.unscale_exponent != 0) {
         scale(unit, taps_.unscale_exponent);
     }
     tiles_.store(unit, unit.data, unit.line, stream);
+}
+
+template <class T>
+bool ImageFft<T>::convolve(const Unit& unit, std::int64_t re_count, std::int64_t im_count) const {
+    const T* const spectrum = taps_.spectrum(fft_, 1, lines_.mask(unit.plane), 0);
+    if (halves_) {  // of a point both parts are turned
+        re_count = im_count = std::min(re_count, fft_.size());
+        halves_->turn(unit.data, unit.threads);
+    }
+    const bool finite = fft_.convolve(unit.data, spectrum, unit.scratch, unit.threads, fft_.source(unit.data),
+                                      fft_.sink(unit.data, re_count, im_count));
+    if (halves_) { halves_->turn_back(unit.data, unit.threads); }
+    return finite;
 }
 
 template <class T>
@@ -117,26 +129,33 @@ public:
             return core::Support::no("strict accuracy of f64 and complex128 needs direct summation");
         }
         if (!request.facts.finite) { return core::Support::no("a tap is not finite"); }
-        if (image_fft_shape(p, is_checked(request)).log2_size == 0) {
-            return core::Support::no("the mask is larger than the largest transform");
-        }
+        if (shape_of(p, request).log2_size == 0) { return core::Support::no("the mask is larger than the largest transform"); }
         return core::Support::yes();
     }
     [[nodiscard]] double estimate_seconds(const Resolved& p, const Request& request) const override {
-        return image_seconds(p, image_fft_shape(p, is_checked(request)).seconds, request.threads);
+        return image_seconds(p, shape_of(p, request).seconds, request.threads);
     }
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& p, const void* taps,
                                                             const Request& request) const override {
-        ImageFftShape shape = image_fft_shape(request.whole == nullptr ? p : *request.whole, is_checked(request));
-        if (request.whole != nullptr) { shape = image_fft_part_shape(shape, p); }
-        if (is_checked(request)) { return prepare_checked_image(p, taps, request, shape); }
+        const ImageFftShape shape = shape_of(p, request);
         return with_real_type(p.sum_dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
-            return std::make_unique<ImageFft<T>>(p, shape, taps, request);
+            const T* const given = static_cast<const T*>(taps);
+            std::vector<T> busy(given, given + p.filters * p.taps() * (p.complex_taps ? 2 : 1));
+            const Resolved problem = is_part(request) ? p : without_idle_taps(p, busy);
+            if (is_checked(request)) { return prepare_checked_image(problem, busy.data(), request, shape); }
+            return std::make_unique<ImageFft<T>>(problem, shape, busy.data(), request);
         });
     }
 
 private:
     static bool is_checked(const Request& request) { return request.accuracy == Accuracy::strict; }
+    // Of images that are made in parts each has the whole's bits.
+    static bool is_part(const Request& request) { return request.whole != nullptr || request.rows_alone; }
+    static ImageFftShape shape_of(const Resolved& p, const Request& request) {
+        const ImageFftKinds kinds{.checked = is_checked(request), .halves = !is_part(request)};
+        if (request.whole != nullptr) { return image_fft_part_shape(image_fft_shape(*request.whole, kinds), p); }
+        return image_fft_shape(is_part(request) ? p : without_idle_taps(p), kinds);
+    }
 };
 
 // Lines have transforms as long as they need, and checked ones, which keep strict accuracy. Parts, whose bits are the whole's,

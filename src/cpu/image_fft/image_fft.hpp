@@ -1,6 +1,9 @@
 // Overlap-save in two dimensions: an execution's tiles, their loading, storing and repair.
 #pragma once
 
+#include <optional>
+
+#include "cpu/fft/right_angle.hpp"
 #include "cpu/image/image_patch.hpp"
 #include "cpu/image_fft/image_tiles.hpp"
 
@@ -9,7 +12,7 @@ namespace tapline::cpu {
 template <class T>
 class ImageFft final : public core::Executable {
 public:
-    ImageFft(const core::Resolved& problem, const ImageFftShape& shape, const void* taps, const core::Request& request);
+    ImageFft(const core::Resolved& problem, const ImageFftShape& shape, const T* taps, const core::Request& request);
 
     [[nodiscard]] std::size_t workspace_bytes() const override;
     void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void* stream) const override;
@@ -33,6 +36,8 @@ private:
     [[nodiscard]] std::size_t slot_bytes() const;
     void run(const Unit& unit, bool stream) const;
 
+    /// Of what is loaded; as BlockFft::convolve.
+    bool convolve(const Unit& unit, std::int64_t re_count, std::int64_t im_count) const;
     void scale(const Unit& unit, int exponent) const;
 
     void repair(const Unit& unit) const;
@@ -50,6 +55,7 @@ private:
     ImageLines<T> lines_;
     ImagePatch<T> patch_;
     BlockFft<T> fft_;
+    std::optional<RightAngle<T>> halves_;
     ImageTiles<T> tiles_;
     OverlapSaveTaps<T> taps_;
     std::vector<T> mask_;  ///< the masks as they are, (re, im) pairs if complex

@@ -26,9 +26,7 @@ void ImageFft<T>::repair(const Unit& unit) const {
     }
     const int exponent = largest == 0 ? 0 : std::ilogb(largest);
     tiles_.load(unit, unit.data, unit.line, exponent, true);
-    const T* const spectrum = taps_.spectrum(fft_, 1, lines_.mask(unit.plane), 0);
-    fft_.convolve(unit.data, spectrum, unit.scratch, unit.threads, fft_.source(unit.data),
-                  fft_.sink(unit.data, fft_.size(), fft_.size()));
+    convolve(unit, fft_.size(), fft_.size());
     scale(unit, exponent + taps_.unscale_exponent);
     for (int side = 0; side < tiles_.sides(unit); ++side) {
         const ImageTile& tile = unit.tile[side];

@@ -1,6 +1,7 @@
 #include "cpu/image_fft/image_fft_tiles.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "cpu/fft/fft_tables.hpp"
@@ -22,11 +23,41 @@ constexpr std::int64_t kPitchMultiple = 16;
 // Pitches tried grow by this factor; between them the cost is flat.
 constexpr double kPitchGrowth = 1.1;
 
+// Turning the points of a transform before and after it.
+constexpr double kTurnNs = 0.6;
+
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Samples behind an axis' last one that may be those before its first one.
+std::int64_t wrapped(const core::Axis& a) {
+    if (a.boundary != Boundary::zero || a.origin < 0 || a.origin >= a.k) { return 0; }
+    return std::max<std::int64_t>(std::min(a.origin, a.outputs + a.k - 1 - a.origin - a.n), 0);
+}
+
+// One tile that is a plane; `shape` has what does not depend on the tile. log2_size 0: none is large enough.
+ImageFftShape halves_shape(const core::Resolved& p, ImageFftShape shape) {
+    shape.halves = true;
+    shape.wrapped_rows = wrapped(p.y);
+    shape.wrapped_samples = wrapped(p.x) * shape.step;
+    shape.out_rows = p.y.outputs;
+    shape.out_samples = p.x.outputs * shape.step;
+    shape.down = shape.across = 1;
+    shape.pairs_down = true;
+    shape.pitch = divided_up(shape.out_samples + shape.halo - shape.wrapped_samples, kPitchMultiple) * kPitchMultiple;
+    const std::int64_t positions = (shape.out_rows + p.y.k - 1 - shape.wrapped_rows) * shape.pitch;
+    shape.log2_size = kMinLog2Fft;
+    while ((std::int64_t{2} << shape.log2_size) < positions) { ++shape.log2_size; }
+    if (shape.log2_size > kMaxLog2Fft) { return {}; }
+    const auto points = std::ldexp(1.0, shape.log2_size);
+    const double load = shape.log2_size <= kMaxLog2Near ? kLoadNs : kFarLoadNs;
+    shape.seconds = static_cast<double>(shape.planes) *
+                    (transform_seconds(shape.log2_size, real_part_of(p.sum_dtype)) + (load + kTurnNs) * 1e-9 * points);
+    return shape;
+}
 
 }  // namespace
 
-ImageFftShape image_fft_shape(const core::Resolved& p, bool checked) {
+ImageFftShape image_fft_shape(const core::Resolved& p, const ImageFftKinds& kinds) {
     ImageFftShape best;
     ImageFftShape shape;
     const std::int64_t together = p.filters > 1 ? 1 : p.channels.length;
@@ -38,7 +69,7 @@ ImageFftShape image_fft_shape(const core::Resolved& p, bool checked) {
     for (int log2_size = kMinLog2Fft; log2_size <= kMaxLog2Fft; ++log2_size) {
         const std::int64_t size = std::int64_t{1} << log2_size;
         const double unit =
-            (checked ? checked_transform_seconds(log2_size) : transform_seconds(log2_size, real_part_of(p.sum_dtype))) +
+            (kinds.checked ? checked_transform_seconds(log2_size) : transform_seconds(log2_size, real_part_of(p.sum_dtype))) +
             (log2_size <= kMaxLog2Near ? kLoadNs : kFarLoadNs) * 1e-9 * static_cast<double>(size);
         for (auto pitch = static_cast<double>(shape.halo + kPitchMultiple); pitch <= static_cast<double>(size);
              pitch *= kPitchGrowth) {
@@ -56,8 +87,55 @@ ImageFftShape image_fft_shape(const core::Resolved& p, bool checked) {
         }
     }
     best.pairs_down = best.across % 2 == 1;
+    if (kinds.halves && !kinds.checked && shape.pairs) {
+        const ImageFftShape halves = halves_shape(p, shape);
+        if (halves.log2_size > 0 && halves.seconds < best.seconds) { return halves; }
+    }
     return best;
 }
+
+namespace {
+
+// The taps of an axis that meet a sample at some output: [first, last).
+struct Busy {
+    std::int64_t first, last;
+};
+Busy busy_taps(const core::Axis& a) {
+    if (a.boundary != Boundary::zero) { return {0, a.k}; }
+    const Busy busy{std::max<std::int64_t>(a.origin - (a.outputs - 1), 0), std::min(a.k, a.origin + a.n)};
+    return busy.first < busy.last ? busy : Busy{0, a.k};
+}
+core::Axis with(core::Axis axis, const Busy& busy) {
+    axis.origin -= busy.first;
+    axis.k = busy.last - busy.first;
+    return axis;
+}
+
+}  // namespace
+
+core::Resolved without_idle_taps(const core::Resolved& problem) {
+    core::Resolved p = problem;
+    p.y = with(problem.y, busy_taps(problem.y));
+    p.x = with(problem.x, busy_taps(problem.x));
+    return p;
+}
+
+template <class T>
+core::Resolved without_idle_taps(const core::Resolved& problem, std::vector<T>& taps) {
+    const Busy rows = busy_taps(problem.y), columns = busy_taps(problem.x);
+    const std::int64_t parts = problem.complex_taps ? 2 : 1, count = (columns.last - columns.first) * parts;
+    auto to = taps.begin();
+    for (std::int64_t f = 0; f < problem.filters; ++f) {
+        for (std::int64_t i = rows.first; i < rows.last; ++i) {
+            const std::int64_t from = ((f * problem.y.k + i) * problem.x.k + columns.first) * parts;
+            to = std::copy_n(taps.begin() + from, count, to);
+        }
+    }
+    taps.erase(to, taps.end());
+    return without_idle_taps(problem);
+}
+template core::Resolved without_idle_taps<float>(const core::Resolved&, std::vector<float>&);
+template core::Resolved without_idle_taps<double>(const core::Resolved&, std::vector<double>&);
 
 bool shares_transforms(const ImageFftShape& shape, int threads) {
     return shape.log2_size >= kAlwaysLog2Shared ||

@@ -6,6 +6,8 @@
 // as in two dimensions, and the library's own transform does it, in one row of the L2 cache.
 #pragma once
 
+#include <vector>
+
 #include "core/choice/engine.hpp"
 
 namespace tapline::cpu {
@@ -23,6 +25,10 @@ struct ImageFftShape {
     /// Pairs are tiles one below the other (a last row's still side by side): where a row has an odd number of tiles, so that who
     /// is paired with whom is decided within two rows and two columns of tiles, wherever a part of the image begins.
     bool pairs_down = false;
+    /// A plane is one real tile, whose halves are the parts of one transform of half its size (fft/right_angle.hpp).
+    bool halves = false;
+    /// Of that tile, zeros behind the image that need not be there, as its end meets those before the image.
+    std::int64_t wrapped_rows = 0, wrapped_samples = 0;
     double seconds = 0;  ///< predicted, one thread
 
     [[nodiscard]] std::int64_t tiles() const { return down * across; }
@@ -38,8 +44,20 @@ struct ImageFftShape {
     [[nodiscard]] std::string describe() const;
 };
 
-/// The cheapest; bits do not depend on the number of threads. `checked`: of samples of f32 that are transformed in double.
-ImageFftShape image_fft_shape(const core::Resolved& problem, bool checked = false);
+/// Which of the shapes may be taken.
+struct ImageFftKinds {
+    bool checked = false;  ///< of samples of f32 that are transformed in double, and no others
+    bool halves = true;
+};
+
+/// The cheapest; bits do not depend on the number of threads.
+ImageFftShape image_fft_shape(const core::Resolved& problem, const ImageFftKinds& kinds);
+
+/// Without the taps that meet no sample at any output: those of a mask that reaches far beyond an image under zero boundaries.
+/// `taps` become those that are left.
+template <class T>
+core::Resolved without_idle_taps(const core::Resolved& problem, std::vector<T>& taps);
+core::Resolved without_idle_taps(const core::Resolved& problem);
 
 /// Whether all threads work on one transform at a time, as in one dimension (overlap_save_shape.cpp).
 bool shares_transforms(const ImageFftShape& shape, int threads);

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "cpu/fft/right_angle.hpp"
+
 namespace tapline::cpu {
 namespace {
 
@@ -29,14 +31,14 @@ TileUnit ImageTiles<T>::unit(std::int64_t task, void* out, const void* in) const
 
 template <class T>
 void ImageTiles<T>::load(const TileUnit& unit, T* window, T* line_room, int exponent, bool clean) const {
-    for (int part = 0; part < 2; ++part) {
+    for (int part = 0; part < (shape_.halves ? 1 : 2); ++part) {
         T* const to = window + part * layout_.im_offset;
         const ImageTile& tile = unit.tile[shape_.pairs ? part : 0];
         const auto zero = [&](std::int64_t first, std::int64_t last) {
             visit_runs(to, first, last - first, [](T* run, std::int64_t, std::int64_t count) { std::fill_n(run, count, T{0}); });
         };
         const std::int64_t rows = window_rows(tile), samples = window_samples(tile);
-        zero(rows * shape_.pitch, layout_.size);
+        zero(rows * shape_.pitch, shape_.halves ? 2 * layout_.size : layout_.size);
         if (part == 1 && !shape_.pairs) {  // filled with the real parts
             for (std::int64_t row = 0; row < rows; ++row) { zero(row * shape_.pitch + samples, (row + 1) * shape_.pitch); }
             break;
@@ -69,7 +71,10 @@ void ImageTiles<T>::load(const TileUnit& unit, T* window, T* line_room, int expo
             }
             continue;
         }
-        visit_rows(unit, tile, line_room, put);
+        for (std::int64_t row = 0; row < rows; ++row) {
+            gather(unit, tile, row, samples, line_room);
+            put(row, line_room);
+        }
     }
 }
 
@@ -99,10 +104,34 @@ void ImageTiles<T>::store(const TileUnit& unit, T* sums, T* line, bool stream) c
 template class ImageTiles<float>;
 template class ImageTiles<double>;
 
+// Those of a tile whose halves are turned are complex.
+template <class T>
+static OverlapSaveTaps<T> spectra_of_halves(const core::Resolved& p, const ImageFftShape& shape, const BlockFft<T>& fft,
+                                            const T* masks, int threads) {
+    core::Resolved flat;
+    flat.x.k = fft.size();
+    flat.filters = p.filters;
+    flat.complex_taps = true;
+    flat.dtype = flat.taps_dtype = sizeof(T) == sizeof(double) ? Dtype::complex128 : Dtype::complex64;
+    OverlapSaveShape flat_shape;
+    flat_shape.log2_size = shape.log2_size;
+    std::vector<std::int64_t> positions;
+    for (std::int64_t t = 0; t < p.taps(); ++t) { positions.push_back(t / p.x.k * shape.pitch + t % p.x.k * shape.step); }
+    std::vector<T> filters;
+    for (std::int64_t f = 0; f < p.filters; ++f) {
+        const std::vector<T> filter = RightAngle<T>::folded(shape.log2_size, masks + f * p.taps(), positions);
+        filters.insert(filters.end(), filter.begin(), filter.end());
+    }
+    OverlapSaveTaps<T> prepared = prepare_taps(flat, flat_shape, fft, filters.data(), threads);
+    prepared.taps = {};
+    return prepared;
+}
+
 // The masks as filters of the flat tile: their rows `pitch` apart, their taps `step` apart.
 template <class T>
 OverlapSaveTaps<T> spectra_of_masks(const core::Resolved& p, const ImageFftShape& shape, const BlockFft<T>& fft, const T* masks,
                                     int threads) {
+    if (shape.halves) { return spectra_of_halves(p, shape, fft, masks, threads); }
     core::Resolved flat;
     const bool of_f64 = sizeof(T) == sizeof(double);
     const auto dtype = [of_f64](bool is_complex) {

@@ -39,28 +39,33 @@ public:
     [[nodiscard]] std::int64_t parts() const { return shape_.pairs ? 1 : 2; }
     /// Tiles of a unit.
     [[nodiscard]] int sides(const TileUnit& unit) const { return shape_.pairs ? (unit.tile[1].rows > 0 ? 2 : 1) : 1; }
+    /// Of a tile's window, as it is loaded.
     [[nodiscard]] std::int64_t window_rows(const ImageTile& tile) const {
-        return tile.rows == 0 ? 0 : tile.rows + problem_.y.k - 1;
+        return tile.rows == 0 ? 0 : tile.rows + problem_.y.k - 1 - shape_.wrapped_rows;
     }
-    [[nodiscard]] std::int64_t window_samples(const ImageTile& tile) const { return tile.samples + shape_.halo; }
+    [[nodiscard]] std::int64_t window_samples(const ImageTile& tile) const {
+        return tile.samples + shape_.halo - shape_.wrapped_samples;
+    }
     /// Positions of a part of the outputs up to the last one that a tile needs.
     [[nodiscard]] std::int64_t wanted(const ImageTile& tile) const {
         return tile.rows == 0 ? 0 : (tile.rows - 1) * shape_.pitch + tile.samples;
     }
     /// Elements of the room for a line that load() and visit_rows() need.
-    [[nodiscard]] std::int64_t line_elements() const { return shape_.pitch * parts() + 2 * kImagePadding; }
+    [[nodiscard]] std::int64_t line_elements() const {
+        return std::max(shape_.pitch, shape_.out_samples + shape_.halo) * parts() + 2 * kImagePadding;
+    }
 
     /// The windows of a unit's tiles and zeros around them; `clean`: non-finite values as zeros, all others times 2^-exponent.
     void load(const TileUnit& unit, T* window, T* line, int exponent, bool clean) const;
     /// `sums`: in the window's layout, with kImagePadding readable elements behind it.
     void store(const TileUnit& unit, T* sums, T* line, bool stream) const;
 
-    /// Samples of a tile's window, row by row, to `visit(row, values)`; values are parts() elements a sample.
+    /// Samples under a tile's outputs, row by row, to `visit(row, values)`; values are parts() elements a sample.
     template <class Visit>
     void visit_rows(const TileUnit& unit, const ImageTile& tile, T* line, const Visit& visit) const {
-        const std::int64_t first = (tile.x - problem_.x.origin * shape_.step) * parts();
-        for (std::int64_t row = 0; row < window_rows(tile); ++row) {
-            lines_.gather(line, unit.in, unit.plane, tile.y - problem_.y.origin + row, first, window_samples(tile) * parts());
+        const std::int64_t rows = tile.rows == 0 ? 0 : tile.rows + problem_.y.k - 1;
+        for (std::int64_t row = 0; row < rows; ++row) {
+            gather(unit, tile, row, tile.samples + shape_.halo, line);
             visit(row, line);
         }
     }
@@ -75,12 +80,21 @@ public:
         }
     }
     [[nodiscard]] T& at(T* part, std::int64_t position) const {
+        if (shape_.halves && position >= layout_.size) {
+            part += layout_.im_offset;
+            position -= layout_.size;
+        }
         return part[position / layout_.columns * layout_.pitch + position % layout_.columns];
     }
 
 private:
     [[nodiscard]] ImageTile tile(std::int64_t index) const;
-    [[nodiscard]] bool is_contiguous() const { return layout_.rows == 1 || layout_.pitch == layout_.columns; }
+    void gather(const TileUnit& unit, const ImageTile& tile, std::int64_t row, std::int64_t samples, T* line) const {
+        lines_.gather(line, unit.in, unit.plane, tile.y - problem_.y.origin + row,
+                      (tile.x - problem_.x.origin * shape_.step) * parts(), samples * parts());
+    }
+    /// Whether a window's positions follow each other in memory.
+    [[nodiscard]] bool is_contiguous() const { return !shape_.halves && (layout_.rows == 1 || layout_.pitch == layout_.columns); }
 
     const core::Resolved& problem_;
     const ImageFftShape& shape_;
@@ -90,7 +104,7 @@ private:
     WindowLayout layout_;
 };
 
-/// Spectra of the masks as filters of the flat tile. `masks`: problem.filters of them, of the transform's type.
+/// Spectra of the masks as filters of the flat tile, or of its halves. `masks`: problem.filters of them, of the transform's type.
 template <class T>
 OverlapSaveTaps<T> spectra_of_masks(const core::Resolved& problem, const ImageFftShape& shape, const BlockFft<T>& fft,
                                     const T* masks, int threads);
