@@ -25,6 +25,8 @@ const core::Algorithm& integer_fft_algorithm();
 /// Fast Fourier transforms of overlapping blocks; one transform holds the whole filter. Strict accuracy: in double, with every
 /// output checked.
 const core::Algorithm& overlap_save_algorithm();
+/// The same, of signals about as long as the filter in one transform of half their length.
+const core::Algorithm& overlap_save_signals_algorithm();
 /// The filter is cut into parts of half a transform: filters so long that one transform would need too much memory, or much
 /// longer than the signal.
 const core::Algorithm& partitioned_algorithm();

@@ -43,9 +43,10 @@ public:
 
     [[nodiscard]] std::span<const core::Algorithm* const> algorithms() const override {
         static const std::array<const core::Algorithm*, 10> kTable{
-            &direct_signals_algorithm(), &overlap_save_algorithm(), &partitioned_algorithm(),  &integer_algorithm(),
-            &integer_floats_algorithm(), &integer_fft_algorithm(),  &image_direct_algorithm(), &image_separable_algorithm(),
-            &image_fft_algorithm(),      &textbook_algorithm(),
+            &direct_signals_algorithm(), &overlap_save_signals_algorithm(), &partitioned_algorithm(),
+            &integer_algorithm(),        &integer_floats_algorithm(),       &integer_fft_algorithm(),
+            &image_direct_algorithm(),   &image_separable_algorithm(),      &image_fft_algorithm(),
+            &textbook_algorithm(),
         };
         return kTable;
     }

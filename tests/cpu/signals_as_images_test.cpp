@@ -20,7 +20,7 @@ std::vector<T> drawn(std::int64_t count, Random random) {
     return values;
 }
 
-bool goes_as_image(const Plan& plan) { return plan.explain().find("columns of an image") != std::string::npos; }
+bool goes_as_image(const Plan& plan) { return plan.explain().find("as an image") != std::string::npos; }
 
 // `gap`: elements between rows of samples; `outer`: so many arrays of samples.
 template <class T>

@@ -64,10 +64,8 @@ std::optional<Resolved> as_image(const Resolved& signals, const Request& request
     return image;
 }
 
-// Pieces of signals are left to an executable for them.
 class AsImage final : public core::Executable {
 public:
-    /// `image`: of all of `signals`.
     AsImage(const Resolved& signals, std::unique_ptr<const core::Executable> image, std::unique_ptr<const core::Executable> pieces)
         : signals_(signals), image_(std::move(image)), pieces_(std::move(pieces)) {}
 
@@ -76,7 +74,7 @@ public:
     }
     [[nodiscard]] std::int64_t granularity() const override { return pieces_->granularity(); }
     [[nodiscard]] std::int64_t lookahead() const override { return pieces_->lookahead(); }
-    [[nodiscard]] std::string describe() const override { return "columns of an image: " + image_->describe(); }
+    [[nodiscard]] std::string describe() const override { return "as an image: " + image_->describe(); }
 
     void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* stream) const override {
         const core::Axis& x = signals_.x;
@@ -93,6 +91,11 @@ private:
 };
 
 }  // namespace
+
+std::unique_ptr<core::Executable> executed_as_image(const Resolved& signals, std::unique_ptr<const core::Executable> image,
+                                                    std::unique_ptr<const core::Executable> pieces) {
+    return std::make_unique<AsImage>(signals, std::move(image), std::move(pieces));
+}
 
 bool SignalsAsImagesAlgorithm::takes_outer(const Resolved& problem, const Request& request) const {
     return inner().takes_outer(problem, request) || as_image(problem, request).has_value();
@@ -113,8 +116,8 @@ std::unique_ptr<core::Executable> SignalsAsImagesAlgorithm::prepare(const Resolv
     if (!image) { return inner().prepare(problem, taps, request); }
     Request of_image = request;
     of_image.whole = nullptr;
-    return std::make_unique<AsImage>(problem, image_direct_algorithm().prepare(*image, taps, of_image),
-                                     core::prepare_with_outer(inner(), problem, taps, request));
+    return executed_as_image(problem, image_direct_algorithm().prepare(*image, taps, of_image),
+                             core::prepare_with_outer(inner(), problem, taps, request));
 }
 
 const core::Algorithm& direct_signals_algorithm() {

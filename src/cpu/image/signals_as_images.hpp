@@ -5,6 +5,10 @@
 
 namespace tapline::cpu {
 
+/// `image`, of all of `signals`; pieces of signals are left to `pieces`.
+std::unique_ptr<core::Executable> executed_as_image(const core::Resolved& signals, std::unique_ptr<const core::Executable> image,
+                                                    std::unique_ptr<const core::Executable> pieces);
+
 /// `inner`, direct sums of signals in any layout, which has other problems than these: signals whose samples lie side by side, so
 /// many of them that a window of them all leaves the L1 cache, under few taps. They go as images under a mask of one column, which
 /// reads rows where they lie; the bits are the same.
