@@ -71,7 +71,16 @@ __device__ __forceinline__ void load_raw(const Arguments& a, const Rows& rows, c
             }
         }
     } else {
-        copy_in<kBytes>(runs_of<kBytes>(g.in, place, memory, shared, a.in_sample, rows.near.in, lines, begin, end), team);
+        const Runs runs = runs_of<kBytes>(g.in, place, memory, shared, a.in_sample, rows.near.in, lines, begin, end);
+        // Lines of one and the same row come by way of the first-level cache: the second level has those few lines of memory in
+        // one place, for which all multiprocessors would wait.
+        if (kBytes >= 4 && kBytes < 16 && rows.near.in == 0 && lines > 1) {
+            for_each_element<kBytes>(runs, team, [&](int run, int at) {
+                copy_element_async<kBytes>(runs.to + run * runs.to_step + at, runs.from + run * runs.from_step + at);
+            });
+        } else {
+            copy_in<kBytes>(runs, team);
+        }
     }
     if (begin == 0 && end == size) { return; }
     fill_outside<kBytes, kPart, false>(a, rows, memory - first * a.in_sample * kBytes, first, begin, end, size,
