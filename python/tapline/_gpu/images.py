@@ -75,6 +75,9 @@ def _packed(outline):
 _COPYING_SHARE = 1.5
 _COPYING_SECONDS = 5e-12
 
+# And what such a call takes the host, which one that reads its pixels in place does not: a short launch does not hide it.
+_COPYING_CALL_SECONDS = 1.1e-4
+
 # Whether a call's image is copied to C order before it is filtered, by all that decides it; the oldest go first.
 _MAX_CHOICES = 256
 _choices: dict[tuple, bool] = {}
@@ -96,7 +99,7 @@ def _plan_in_place(make, layout, layout_out, packed, key):
         if plan is not None:
             other = make(*packed)
             copying = max(_COPYING_SHARE * other.predicted_copy_seconds, _COPYING_SECONDS * math.prod(layout[0]))
-            copies = other.predicted_seconds + copying < plan.predicted_seconds
+            copies = max(other.predicted_seconds + copying, _COPYING_CALL_SECONDS) < plan.predicted_seconds
         remember(_choices, key, copies, _MAX_CHOICES)
         plan = None if copies else plan
     return plan

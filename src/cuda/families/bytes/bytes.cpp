@@ -21,9 +21,13 @@ constexpr int kLeads = 4;
 constexpr std::int64_t kMostTaps = kMostSteps * kStepTaps - (kGroup - 1) - (kLeads - 1);
 constexpr double kBytes = 256;  // values of a byte
 constexpr double kSlack = 2;    // roundings of a sum in double, and of the bias, as sums count
-constexpr double kStartSeconds = 3e-6;
+// Of a launch, however small: images of 15 x 15 to 505 x 505 take 16 to 20 us, H100.
+constexpr double kStartSeconds = 14e-6;
+constexpr int kVectorBytes = 16;
+constexpr double kUnlike = 2;  // rows that begin between 16 bytes: 3,234 x 3,234 under 40 taps 36 us
+constexpr double kNorm = 2;
 // Of an output: 4096 x 4096 with 25, 49 and 81 taps took an H100 23, 26 and 35 us.
-constexpr double kOutputSeconds = 9e-13, kStepSeconds = 3e-13;
+constexpr double kOutputSeconds = 8e-13, kStepSeconds = 3e-13;
 
 // A filter as the kernel multiplies with it.
 struct Parts {
@@ -144,7 +148,11 @@ Limited by: instructions that put sums together; samples that are all alike, who
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device&) const override {
         const double outputs = static_cast<double>(p.x.outputs) * static_cast<double>(p.batch.length);
-        return kStartSeconds + outputs * (kOutputSeconds + kStepSeconds * steps_of(p.x.k + kLeads - 1));
+        const bool alike = p.batch.length == 1 ||
+                           (p.batch.in_stride % kVectorBytes == 0 && p.batch.out_stride % kVectorBytes == 0) ||
+                           (p.x.in_stride % kVectorBytes == 0 && p.x.out_stride % kVectorBytes == 0);
+        const double working = outputs * (kOutputSeconds + kStepSeconds * steps_of(p.x.k + kLeads - 1)) * (alike ? 1 : kUnlike);
+        return kLaunchSeconds + overlapped(kStartSeconds, working, kNorm);
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         return std::to_string(prepared.chosen_as<ChosenBytes>().steps) + " steps of " + std::to_string(kStepTaps) +

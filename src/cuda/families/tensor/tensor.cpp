@@ -29,6 +29,9 @@ constexpr double kShareOfUnlikeRows = 0.68;
 constexpr double kEmptyPower = 0.2;
 // Of a tile that reads what a boundary repeats, for each tap: 4,096 rows of 4,096, reflected, 33 and 127 taps, H100, 65 and 80 us.
 constexpr double kEdgeTapSeconds = 2.5e-9;
+// And what it takes besides, the first one more. H100, a few taps: 303,400 rows of 58 3,051 us, 54,635 of 368 635, 67 of 4,110 26.
+constexpr double kEdgeSeconds = 0.5e-6;
+constexpr double kFirstEdgeSeconds = 10e-6;
 // What an output costs beyond, in multiply-adds of the f32 peak: splitting and storing it, and a step of 16 taps in three products
 // (f32, 95 to 240 taps, 25,000,000 samples, H200: 69 to 127 us; 127 taps, 2^28 samples: 700).
 constexpr double kOutputCost = 14;
@@ -55,6 +58,8 @@ constexpr RowsCost kRowsTwice{0, 5.7};
 constexpr double kRowsTileSeconds = 5.9e-6;    // of 14,336 outputs and more
 constexpr double kRowsChunkSeconds = 0.35e-6;  // bf16, two products, 19,000,000 samples: 80, 135 and 200 taps 33, 37 and 43 us
 constexpr double kShareOfCopyRows = 0.944;
+// Of rows that begin between 16 bytes: 557 of 75,797 f16 with 6 taps 265 us, H100.
+constexpr double kShareOfUnlikeRowsInRegisters = 0.25;
 constexpr std::int64_t kMostTapsOnce = 512;  // where one product is enough
 constexpr double kNorm = 6;                  // of moving and computing, which hide each other nearly
 
@@ -63,6 +68,12 @@ constexpr double kNorm = 6;                  // of moving and computing, which h
 double step_factor(const cuda_abi::Device& device) {
     if (device.major >= 9) { return 1; }
     return device.minor == 0 ? 0.7 : 3;
+}
+
+// Whether rows all begin where vectors of 16 bytes do.
+bool lie_alike(const Problem& p) {
+    const std::int64_t bytes = stored_bytes(p.dtype);
+    return p.batch.length == 1 || (p.batch.in_stride * bytes % 16 == 0 && p.batch.out_stride * bytes % 16 == 0);
 }
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
@@ -110,13 +121,15 @@ Limited by: memory up to about 100 taps, then the tensor cores
                             : bytes == 4      ? kOutputCost + kStepCost * steps
                                               : kHalfOutputCost + kHalfStepCost * steps;
         const bool floats = bytes == 4;
-        const bool alike = p.batch.length == 1 || (p.batch.in_stride * bytes % 16 == 0 && p.batch.out_stride * bytes % 16 == 0);
+        const bool alike = lie_alike(p);
         const double share =
             (floats ? kShareOfCopyFloats : kShareOfCopyTensor) * (alike || way != Way::warp ? 1 : kShareOfUnlikeRows);
         const double emptiness = way == Way::warp && p.batch.length > 1 ? std::pow(filled / outputs, kEmptyPower) : 1;
         const double edges = p.x.boundary <= kConstant || way != Way::warp ? 0 : 2;  // of a row
-        const double at_edges = edges * kEdgeTapSeconds * static_cast<double>(p.x.k) * static_cast<double>(p.batch.length);
-        return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) + at_edges / device.multiprocessors +
+        const double of_edge = kEdgeSeconds + kEdgeTapSeconds * static_cast<double>(p.x.k);
+        const double at_edges =
+            edges == 0 ? 0 : kFirstEdgeSeconds + edges * of_edge * static_cast<double>(p.batch.length) / device.multiprocessors;
+        return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) + at_edges +
                overlapped(moved / (share * device.copy_bytes_per_second), 2 * filled * cost * emptiness / device.peak_flops, kNorm);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
@@ -272,8 +285,9 @@ private:
         const double tiles = std::ceil(static_cast<double>(p.x.outputs) / tile) * static_cast<double>(p.batch.length);
         const double made = std::ceil(tiles / groups) * groups * tile;
         return kLaunchSeconds + kColdSeconds + kRowsTileSeconds * std::min(1.0, tile / 14336) + kRowsChunkSeconds * chunks +
-               overlapped(moved / (kShareOfCopyRows * device.copy_bytes_per_second),
-                          2 * made * (cost.output + cost.chunk * chunks) / device.peak_flops, kNorm);
+               overlapped(
+                   moved / (kShareOfCopyRows * (lie_alike(p) ? 1 : kShareOfUnlikeRowsInRegisters) * device.copy_bytes_per_second),
+                   2 * made * (cost.output + cost.chunk * chunks) / device.peak_flops, kNorm);
     }
 
     // Samples from where a tile's first copy begins to the first that an output needs; the same wherever the signal lies in memory,

@@ -162,10 +162,11 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
         const double blocks = std::ceil(outputs / static_cast<double>(shape.outputs));
         const double warps = lanes * blocks * static_cast<double>(shape.warps) / (along ? 1.0 : kLanes);
         const double at_ends = std::min(1.0, 2 * std::ceil(taps / static_cast<double>(shape.outputs)) / blocks);
+        const double wider = std::max(1.0, type.bytes / 4.0);  // lanes that lie further apart
         const double of_tap =
-            kOutputs * of_thread * type.products / type.rate * kWaste + kLoadInstructions + (along ? kAlongTap : 0);
+            kOutputs * of_thread * type.products / type.rate * kWaste + kLoadInstructions + (along ? kAlongTap * wider : 0);
         const bool plain = p.trivial_epilogue;
-        const double instructions = (along ? kAlongInstructions : kInstructions) + taps * of_tap +
+        const double instructions = (along ? kAlongInstructions * wider : kInstructions) + taps * of_tap +
                                     at_ends * (kInstructions + kEndInstructions * of_thread) +
                                     (type.bytes <= 2 ? kNarrowInstructions * (kOutputs + taps) : 0) +
                                     kOutputs * of_thread * (plain ? kOutputInstructions : kEpilogueInstructions);
@@ -249,9 +250,10 @@ private:
     static constexpr double kEndInstructions = 185;
     static constexpr double kOutputInstructions = 4;
     static constexpr double kEpilogueInstructions = 25;
-    // Two interleaved rows with filters of their own, 2^24 samples, 4, 31 and 127 taps: 280, 280 and 772 us.
-    static constexpr double kAlongInstructions = 3300;
-    static constexpr double kAlongTap = 35;
+    // Two interleaved rows with filters of their own, 2^24 samples, 4, 31 and 127 taps: 280, 280 and 772 us; three, 2^22 times, one
+    // filter, 127 taps, 309; (2, 532599, 3) complex64 with 2 taps 144.
+    static constexpr double kAlongInstructions = 2000;
+    static constexpr double kAlongTap = 20;
     static constexpr double kNorm = 3;
 };
 

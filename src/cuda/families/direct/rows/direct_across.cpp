@@ -144,11 +144,10 @@ Limited by: memory up to some forty taps, then multiply-adds
         const double emptiness = std::max(1.0, lanes / pieces / kRoomToSpare);
         const bool whole_rows = shape.outputs >= p.x.outputs;
         const double round = whole_rows ? kRowSeconds + shape.across.steps * kStepSeconds : kRoundSeconds;
-        // Samples beyond a row's ends that are repeated come one by one.
-        const bool repeats = p.x.boundary != kZero && p.x.boundary != kConstant;
-        const double at_ends = repeats ? rows * (kEndsSeconds + (taps - 1) * kRepeatedSeconds) : 0;
-        return kStartSeconds + at_ends +
-               std::max(overlapped(moving, computing, kNorm) * emptiness * slowdown_of_unlike_rows(p), pieces / lanes * round);
+        const double one_after_the_other =
+            taps * ((p.filters > 1 ? kFirstOwnTapSeconds : kFirstTapSeconds) + shape.across.steps * kTapSeconds);
+        return kStartSeconds + std::max({overlapped(moving, computing, kNorm) * emptiness * slowdown_of_unlike_rows(p),
+                                         pieces / lanes * round, one_after_the_other});
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenAcross>();
@@ -218,9 +217,11 @@ private:
     // Of rows that a lane holds whole: (8392, 68, 512) with 2 taps 1,628 us, (11696, 130, 128) 850, (4096, 64, 128) 163.
     static constexpr double kRowSeconds = 3e-6;
     static constexpr double kStepSeconds = 7e-6;
-    // (30, 1000000), reflected, with 9, 33 and 99 taps 474, 570 and 2,118 us, (100, 262144) 192, 318 and 820.
-    static constexpr double kEndsSeconds = 150e-12;
-    static constexpr double kRepeatedSeconds = 15e-12;
+    // A thread goes through all taps in each step, in the first one as they come, however few rows there are. H100: (2127, 43) with
+    // 514 taps 26 us, (191, 748) with 93 taps of own filters 21, (7, 10513, 512) with 918 taps 1,775.
+    static constexpr double kFirstTapSeconds = 22e-9;
+    static constexpr double kFirstOwnTapSeconds = 90e-9;
+    static constexpr double kTapSeconds = 11e-9;
     static constexpr double kOutputProducts = 5;
     static constexpr double kTurnedProducts = 25;
     static constexpr double kNorm = 4;

@@ -13,15 +13,26 @@ struct alignas(C == 1 ? alignof(X) : C * sizeof(X)) Samples {
 };
 
 /// Samples of a part, the first of which is sample `first` of rows of `length`, where some lie outside; `rows`: their samples 0.
-template <class X, int C, int O>
+/// Asynchronously, kPart bytes at a time: a wait for each one that is repeated would be longer than all the rest of a short launch.
+template <class X, int C, int O, int kPart>
 __device__ __noinline__ void fill_part(const Arguments& a, Samples<X, C>* to, const X* rows, std::int64_t first,
                                        std::int64_t length) {
+    Samples<X, C> beyond{};
+    if (a.boundary == kConstant) {
+#pragma unroll
+        for (int c = 0; c < C; ++c) { beyond.each[c] = boundary_constant<X>(a); }
+    }
     for (int i = 0; i < O; ++i) {
-        const std::int64_t at = first + i;
-        const bool inside = at >= 0 && at < length;
-        for (int c = 0; c < C; ++c) {
-            const X* const row = rows + c;
-            to[i * kLanes].each[c] = inside ? load_element(row + at * a.in_sample) : sample_outside(a, row, a.in_first + at);
+        std::int64_t at = first + i;
+        if (at < 0 || at >= length) { at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first; }
+        if (at < 0 || at >= length) {
+            to[i * kLanes] = beyond;
+            continue;
+        }
+        const auto* const from = reinterpret_cast<const char*>(rows + at * a.in_sample);
+#pragma unroll
+        for (int part = 0; part < static_cast<int>(sizeof beyond); part += kPart) {
+            copy_element_async<kPart>(reinterpret_cast<char*>(to + i * kLanes) + part, from + part);
         }
     }
 }
@@ -190,7 +201,7 @@ __global__ void __launch_bounds__(kThreads)
                     each += a.in_sample;
                 }
             } else {
-                fill_part<X, C, O>(a, to, row, first + fetched, length);
+                fill_part<X, C, O, kPart>(a, to, row, first + fetched, length);
             }
         }
         fetched += S;

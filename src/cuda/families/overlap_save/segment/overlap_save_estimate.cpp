@@ -87,6 +87,27 @@ double alone_seconds(bool is_wide, int warps) {
     return kAloneSeconds.at(at) * (is_wide ? kWideAloneFactor : 1);
 }
 
+// Segments of a row that read beyond its ends.
+double edges_of(const Problem& p, const Cut& cut) {
+    const auto outputs = static_cast<double>(cut.outputs);
+    const auto all = std::ceil(static_cast<double>(p.x.outputs) / outputs);
+    const double before = std::ceil(static_cast<double>(std::max<std::int64_t>(p.x.origin, 0)) / outputs);
+    const double last = static_cast<double>(p.x.outputs + p.x.k - 1 - p.x.origin - p.x.n);
+    const double after = std::ceil(std::max(last, 0.0) / outputs);
+    return std::min(before + after, all);
+}
+
+// What a row's segments at its ends cost besides, in segments, where samples outside are not zeros that copies bring along.
+double cost_of_edges(const Problem& p, const Cut& cut, int bytes) {
+    // H100: 100,000 rows of 777, which begin between 16 bytes, with 63 taps 593 us. Those that begin there have what a boundary
+    // repeats in their segment: 4,096 rows of 4,096 with 127 taps, reflected, 70 us.
+    constexpr double kOfSegment = 0.9;
+    constexpr double kOfSegmentAlike = 0.3;
+    const bool alike = p.batch.length == 1 || p.batch.in_stride * bytes % 16 == 0;
+    if (cut.warps >= kRemainders || (p.x.boundary == kZero && p.taps_finite && alike && p.x.n * bytes % 16 == 0)) { return 0; }
+    return (alike ? kOfSegmentAlike : kOfSegment) * edges_of(p, cut);
+}
+
 // Of a kernel of tiles. Fitted on an H100: (2^20, 64) f32, time first, straight from memory 127 and 1,023 taps by one warp a
 // segment 266 and 406 us, by eight 4,095 697, by sixteen 4,095 and 16,385 719 and 2,484; (64, 4096, 128), 511 taps by one warp 175.
 constexpr double kTilesStartSeconds = 9e-6;
@@ -98,6 +119,10 @@ constexpr std::array<double, 5> kStagedFactors{1, 1.38, 2, 2, 2.93};
 // Of that where a tile has all lines that memory has side by side: (2^22, 3), 127 taps by one warp 57, 4,095 by four 97.
 constexpr double kWholeLines = 0.6;
 constexpr double kTilesShareOfCopy = 0.8;
+// Segments that read what a boundary repeats, besides, and the first of them: (6746, 457, 3), 261 taps, reflected, 177 us, (3433,
+// 227) with 1,545 31.
+constexpr double kTilesEdge = 0.6;
+constexpr double kTilesEdgeSeconds = 4e-6;
 constexpr double kTilesNorm = 1.5;  // teams compute while others read, but a block's are few
 
 double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, const cuda_abi::Device& device) {
@@ -118,7 +143,9 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     const double emptiness = static_cast<double>(made) / static_cast<double>(lines.near.length);
     const bool whole = !staged && std::abs(lines.near.in) == 1 && lines.near.length == std::abs(p.x.in_stride) && tiles == 1;
     const double factor = staged ? kStagedFactors.at(at) : kTilesFactors.at(at) * (whole ? kWholeLines : 1);
-    const double busy = rounds * emptiness * segment_seconds(p, cut.warps, device) * factor;
+    const bool repeats = p.x.boundary > kConstant;
+    const double at_edges = repeats ? kTilesEdge * edges_of(p, cut) / std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) : 0;
+    const double busy = rounds * emptiness * segment_seconds(p, cut.warps, device) * factor * (1 + at_edges);
     // Where lanes go across rows, what a block's lines have side by side of a sector.
     const auto touched = [&](std::int64_t sample, std::int64_t row, int bytes) {
         const bool across = lines.near.length > 1 && row != 0 && std::abs(row) < std::abs(sample);
@@ -129,23 +156,8 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     const double bytes =
         rows * (static_cast<double>(p.x.n) * touched(p.x.in_stride, lines.near.in, stored_bytes(p.dtype)) +
                 static_cast<double>(p.x.outputs) * touched(p.x.out_stride, lines.near.out, stored_bytes(p.output_dtype)));
-    return kTilesStartSeconds + overlapped(busy, bytes / (kTilesShareOfCopy * device.copy_bytes_per_second), kTilesNorm);
-}
-
-// What a row's segments at its ends cost besides, in segments, where samples outside are not zeros that copies bring along.
-double cost_of_edges(const Problem& p, const Cut& cut, int bytes) {
-    // H100: 100,000 rows of 777, which begin between 16 bytes, with 63 taps 593 us. Those that begin there have what a boundary
-    // repeats in their segment: 4,096 rows of 4,096 with 127 taps, reflected, 70 us.
-    constexpr double kOfSegment = 0.9;
-    constexpr double kOfSegmentAlike = 0.3;
-    const bool alike = p.batch.length == 1 || p.batch.in_stride * bytes % 16 == 0;
-    if (cut.warps >= kRemainders || (p.x.boundary == kZero && p.taps_finite && alike && p.x.n * bytes % 16 == 0)) { return 0; }
-    const auto outputs = static_cast<double>(cut.outputs);
-    const auto all = std::ceil(static_cast<double>(p.x.outputs) / outputs);
-    const double before = std::ceil(static_cast<double>(std::max<std::int64_t>(p.x.origin, 0)) / outputs);
-    const double last = static_cast<double>(p.x.outputs + p.x.k - 1 - p.x.origin - p.x.n);
-    const double after = std::ceil(std::max(last, 0.0) / outputs);
-    return (alike ? kOfSegmentAlike : kOfSegment) * std::min(before + after, all);
+    return kTilesStartSeconds + (repeats ? kTilesEdgeSeconds : 0) +
+           overlapped(busy, bytes / (kTilesShareOfCopy * device.copy_bytes_per_second), kTilesNorm);
 }
 
 }  // namespace
