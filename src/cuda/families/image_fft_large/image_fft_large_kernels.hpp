@@ -25,8 +25,7 @@ auto with_shape(int rows, const Body& body) {
     }
 }
 
-/// kAnyType: of pixels or outputs that are no floats.
-template <class D, bool kAnyType>
+template <class D>
 Kernel kernel_of();
 
 }  // namespace tapline::cuda::image_fft_large_rung

@@ -126,7 +126,7 @@ __device__ __forceinline__ void load_line(const ImageArguments& a, const Pixel* 
 }
 
 /// Lines from the image to points.
-template <class D, bool kAnyType>
+template <class D>
 __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task, char* shared,
                                          int* columns) {
     using Along = typename D::Along;
@@ -166,11 +166,7 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
                          im + v * kFar);
         }
     };
-    if constexpr (kAnyType) {
-        image_fft_rung::with_pixel(g.input_type, load);
-    } else {
-        load(float{});
-    }
+    image_fft_rung::with_pixel(g.input_type, load);
 #pragma unroll
     for (int v = 0; v < 32 / kFar; ++v) {
         float* const x_re = re + v * kFar;
@@ -238,7 +234,7 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
 }
 
 /// A line's outputs kNear j + s in re, and those half a row on in im.
-template <class D, bool kAnyType>
+template <class D>
 __device__ __forceinline__ void store_line(const ImageArguments& a, const Passes& g, std::int64_t first, int s, std::int64_t width,
                                            float* re, float* im) {
     using Along = typename D::Along;
@@ -254,7 +250,7 @@ __device__ __forceinline__ void store_line(const ImageArguments& a, const Passes
             }
         });
     };
-    if (!kAnyType && a.common.plain_store && !a.common.converts) {
+    if (a.common.plain_store && !a.common.converts) {
         return store(static_cast<float*>(a.out) + first, [&](int m) { return float2{re[m], im[m]}; });
     }
     if (!a.common.plain_store) {
@@ -279,7 +275,7 @@ __device__ __forceinline__ void store_line(const ImageArguments& a, const Passes
 }
 
 /// Lines from points to outputs. Backwards transforms are the same with real and imaginary parts exchanged.
-template <class D, bool kAnyType>
+template <class D>
 __device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task,
                                         char* shared) {
     using Along = typename D::Along;
@@ -335,7 +331,7 @@ __device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g
         const int row = line >> g.group_bits;
         const int channel = unit.channel + (line & (group - 1));
         if (row < rows) {
-            store_line<D, kAnyType>(a, g,
+            store_line<D>(a, g,
                                     unit.image * a.out_image + (unit.first_y + row) * a.out_row + channel * g.steps.out_channel +
                                         unit.first_x * g.steps.out_pixel,
                                     at.place, width, re, im);

@@ -26,8 +26,7 @@ const bool added = [] {
     using namespace cuda::image_fft_large_rung;
     for (const int size : {256, 512, 1024, 2048}) {
         with_shape(size, []<class D>() {
-            add_kernel(kernel_of<D, false>(), shared);
-            add_kernel(kernel_of<D, true>(), shared);
+            add_kernel(kernel_of<D>(), shared);
             return 0;
         });
     }
