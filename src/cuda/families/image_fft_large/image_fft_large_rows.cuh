@@ -332,9 +332,9 @@ __device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g
         const int channel = unit.channel + (line & (group - 1));
         if (row < rows) {
             store_line<D>(a, g,
-                                    unit.image * a.out_image + (unit.first_y + row) * a.out_row + channel * g.steps.out_channel +
-                                        unit.first_x * g.steps.out_pixel,
-                                    at.place, width, re, im);
+                          unit.image * a.out_image + (unit.first_y + row) * a.out_row + channel * g.steps.out_channel +
+                              unit.first_x * g.steps.out_pixel,
+                          at.place, width, re, im);
         }
     }
 }

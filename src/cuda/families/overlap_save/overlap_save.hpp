@@ -75,6 +75,14 @@ struct Segments {
 
 using SegmentKernel = void (*)(Arguments a, Segments segments);
 
+/// Of tiles: elements of a type go straight between memory and registers if it is that of the sums, or has so many bytes at most.
+/// Others, which are rare, pass through shared memory in a loop: at each of a thread's points code for every type would be most of
+/// what there is to compile.
+TAPLINE_HOST_DEVICE constexpr int most_straight_bytes(Dtype sums) { return sums == kF32 ? 2 : 0; }
+TAPLINE_HOST_DEVICE constexpr bool goes_straight(Dtype type, int bytes, Dtype sums) {
+    return type == sums || bytes <= most_straight_bytes(sums);
+}
+
 /// Where a segment's spectrum lies when points are multiplied by it.
 enum class Spectrum {
     passing,  // where they were exchanged, copied there for every segment

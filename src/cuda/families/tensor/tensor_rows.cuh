@@ -39,12 +39,9 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
     constexpr int kOutputs = 16 * kRowOutputs;  // of a warp
     constexpr int kBeyond = row_samples_beyond(kChunks);
     constexpr bool kScaledTaps = std::is_same_v<H, __half>;
-    // Whether there is an epilogue: asked at every position, where memory limits before a call, where products do before code in
-    // line, as they would have to be over before a call; or once, for a loop of its own, which takes as long again to compile. Of
-    // bf16, 2^27 samples (H100), in line and two loops: one product, 511 taps 221 us both, 400 taps 203 and 198; two, 127 taps 190
-    // both, 255 taps 221 and 223.
-    constexpr bool kTwoLoops = kChunks == 13 || kChunks == 15;
-    constexpr bool kEpilogueInLine = !kTwoLoops && (kPieces == 2 || kChunks > kMostChunks);
+    // Whether there is an epilogue is asked at every position: where memory limits before a call, where products do before code in
+    // line, as they would have to be over before a call.
+    constexpr bool kEpilogueInLine = kPieces == 2 || kChunks > kMostChunks;
     constexpr int kTaken = row_chunks_taken(kChunks, kPieces);
     static_assert(row_rows_after(kChunks, kPieces) <= 2 && kBuffers > kGroups && kBuffers <= kMostBuffers);
     extern __shared__ __align__(128) char shared[];
@@ -220,43 +217,35 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         if (lane == 0) { wait_stores_read(); }
         wait_for_warpgroup(group);
         if (thread == 0 && later_use != 0) { copy(later_tile, leaving, later_use); }
-        const auto make_outputs = [&](auto is_plain) __attribute__((always_inline)) {
-            for_turns<0, kPositions>([&](auto position) __attribute__((always_inline)) {
-                constexpr int p = decltype(position)::value;
-                if constexpr (p + 1 < kPositions) { multiply(std::integral_constant<int, p + 1>{}); }
-                auto& sums_of_p = sum[p % 2];
-                wait_warpgroup_products<(p + 1 < kPositions ? 1 : 0)>(sums_of_p);
-                if constexpr (p + kTaken < kPositions + kChunks - 1) { take(std::integral_constant<int, p + kTaken>{}); }
-                __syncwarp();
-#pragma unroll
-                for (int half = 0; half < 2; ++half) {
-                    float sums[8];
-#pragma unroll
-                    for (int i = 0; i < 8; ++i) { sums[i] = sums_of_p[i / 2][2 * half + i % 2] * (kScaledTaps ? factor : 1); }
-                    uint4& to = *reinterpret_cast<uint4*>((half == 0 ? upper : lower) + p * kChunk);
-                    if constexpr (kEpilogueInLine) {
-                        if (!is_plain()) {
-#pragma unroll
-                            for (int i = 0; i < 8; ++i) { sums[i] = finish(a, sums[i]); }
-                        }
-                        to = as_outputs<S>(sums);
-                    } else if (is_plain()) {
-                        to = as_outputs<S>(sums);
-                    } else {
-                        to = as_finished_outputs<S>(a, float4{sums[0], sums[1], sums[2], sums[3]},
-                                                    float4{sums[4], sums[5], sums[6], sums[7]});
-                    }
-                }
-            });
-        };
         // The same for the four warps, whose products must be the same too.
-        if constexpr (!kTwoLoops) {
-            make_outputs([&] { return a.plain_store != 0; });
-        } else if (a.plain_store != 0) {
-            make_outputs([] { return true; });
-        } else {
-            make_outputs([] { return false; });
-        }
+        const bool plain_store = a.plain_store != 0;
+        for_turns<0, kPositions>([&](auto position) __attribute__((always_inline)) {
+            constexpr int p = decltype(position)::value;
+            if constexpr (p + 1 < kPositions) { multiply(std::integral_constant<int, p + 1>{}); }
+            auto& sums_of_p = sum[p % 2];
+            wait_warpgroup_products<(p + 1 < kPositions ? 1 : 0)>(sums_of_p);
+            if constexpr (p + kTaken < kPositions + kChunks - 1) { take(std::integral_constant<int, p + kTaken>{}); }
+            __syncwarp();
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                float sums[8];
+#pragma unroll
+                for (int i = 0; i < 8; ++i) { sums[i] = sums_of_p[i / 2][2 * half + i % 2] * (kScaledTaps ? factor : 1); }
+                uint4& to = *reinterpret_cast<uint4*>((half == 0 ? upper : lower) + p * kChunk);
+                if constexpr (kEpilogueInLine) {
+                    if (!plain_store) {
+#pragma unroll
+                        for (int i = 0; i < 8; ++i) { sums[i] = finish(a, sums[i]); }
+                    }
+                    to = as_outputs<S>(sums);
+                } else if (plain_store) {
+                    to = as_outputs<S>(sums);
+                } else {
+                    to = as_finished_outputs<S>(a, float4{sums[0], sums[1], sums[2], sums[3]},
+                                                float4{sums[4], sums[5], sums[6], sums[7]});
+                }
+            }
+        });
         fence_before_copy();
         __syncwarp();
         if (finite && o >= 0 && o + kOutputs <= a.count && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {

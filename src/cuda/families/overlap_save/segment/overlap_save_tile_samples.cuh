@@ -43,13 +43,17 @@ __device__ __forceinline__ void read_points(Dtype type, T* re, T* im, const Samp
     });
 }
 
-/// body(Raw()) with the type in which samples of sums X lie in memory.
+/// body(Raw()) with the type of elements that go straight between memory and registers.
 template <class X, class Body>
-__device__ __forceinline__ void with_samples(const Rows& rows, const Body& body) {
-    if constexpr (kIsComplexElement<X>) {
+__device__ __forceinline__ void with_straight(Dtype type, int bytes, const Body& body) {
+    if constexpr (most_straight_bytes(kOwnType<X>) == 0) {
         body(X{});
+    } else if (type == kOwnType<X>) {
+        body(X{});
+    } else if (bytes == 1) {
+        body(std::uint8_t{});
     } else {
-        with_input<X>(rows.input_type, rows.input_bytes, body);
+        body(std::uint16_t{});
     }
 }
 
@@ -75,7 +79,7 @@ struct LineSamples {
                 return own < first || own >= needed ? X{} : outside[own];
             });
         }
-        with_samples<X>(rows, [&](auto type) {
+        with_straight<X>(rows.input_type, rows.input_bytes, [&](auto type) {
             using Raw = decltype(type);
             const auto read_all = [&](auto inner) {
                 // From one to the next: the compiler would compute all addresses first, for which there are no registers.
@@ -109,7 +113,7 @@ struct StagedSamples {
 
     template <int kFrom, int kCount, class T>
     __device__ __forceinline__ void read(int t, T* re, T* im) const {
-        with_samples<X>(rows, [&](auto type) {
+        with_straight<X>(rows.input_type, rows.input_bytes, [&](auto type) {
             using Raw = decltype(type);
             const Raw* const from = reinterpret_cast<const Raw*>(stage) + t * kLines + line;
             read_points<X, Raw, kWarps, kFrom, kCount>(rows.input_type, re, im,
@@ -144,7 +148,7 @@ __device__ __forceinline__ void read_line(const Samples& samples, T (&re)[32], T
     }
 }
 
-/// Samples [first, needed) of a line, some of which do not lie in the piece, to their places there, by its threads. Several loads
+/// Samples [first, needed) of a line, some of which may not lie in the piece, to their places there, by its threads. Several loads
 /// of a thread are under way at once: at both ends of short rows that is what a segment waits for.
 template <class X>
 __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* to, std::int64_t line_at, std::int64_t start,
@@ -153,7 +157,7 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
     const std::int64_t length = a.in_last - a.in_first;
     X constant{};
     if (a.boundary == kConstant) { constant = boundary_constant<X>(a); }
-    with_samples<X>(rows, [&](auto type) {
+    const auto fill = [&](auto type) {
         using Raw = decltype(type);
         const Raw* const line = static_cast<const Raw*>(a.in) + line_at;
 #pragma unroll 1
@@ -178,7 +182,12 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
                 if (t + i * threads < needed) { to[t + i * threads] = is_there[i] ? x[i] : constant; }
             }
         }
-    });
+    };
+    if constexpr (kIsComplexElement<X>) {
+        fill(X{});
+    } else {
+        with_input<X>(rows.input_type, rows.input_bytes, fill);
+    }
 }
 
 /// The samples of a tile to a stage, 16 bytes of neighbouring lines at a time, asynchronously; zeros where nothing is read. By
