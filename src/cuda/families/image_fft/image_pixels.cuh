@@ -34,12 +34,10 @@ __device__ __forceinline__ float as_float(std::int16_t x) { return x; }
 __device__ __forceinline__ float as_float(__half x) { return __half2float(x); }
 __device__ __forceinline__ float as_float(__nv_bfloat16 x) { return __bfloat162float(x); }
 
-/// body(a pixel of the type), a float or one of 8 or 16 bits.
+/// body(a pixel of the type), of 8 or 16 bits.
 template <class Body>
 __device__ __forceinline__ void with_pixel(Dtype type, const Body& body) {
     switch (type) {
-        case kF32:
-            return body(float{});
         case kI8:
             return body(std::int8_t{});
         case kU16:

@@ -7,8 +7,6 @@
 
 namespace tapline::cuda::image_fft_large_rung {
 
-using image_fft_rung::as_float;
-
 /// Where a unit's tiles lie in the image.
 struct Unit {
     std::int64_t image, first_y, first_x;
@@ -93,25 +91,24 @@ __device__ __forceinline__ void take_points(float (&x)[kCount], float (&y)[kCoun
     }
 }
 
-/// A row of a channel's window, null if there is none, columns kNear j + s and those half a row on. `columns`: where columns come
-/// from, at an edge.
-template <class D, class Pixel>
-__device__ __forceinline__ void load_line(const ImageArguments& a, const Pixel* row, const int* columns, std::int64_t left,
-                                          std::int64_t step, int s, float* re, float* im) {
+/// A row of a channel's window, null if there is none, columns kNear j + s and those half a row on, as bits of pixels that are not
+/// widened yet: zeros where there are none. `columns`: where columns come from, at an edge.
+template <class D, class Raw>
+__device__ __forceinline__ void load_line(const Raw* row, const int* columns, std::int64_t left, std::int64_t step, int s,
+                                          float* re, float* im) {
     using Along = typename D::Along;
-    const float absent = absent_pixel<float>(a);
     if (row == nullptr) {
 #pragma unroll
-        for (int j = 0; j < Along::kFar; ++j) { re[j] = im[j] = absent; }
+        for (int j = 0; j < Along::kFar; ++j) { re[j] = im[j] = 0; }
         return;
     }
     if (columns == nullptr) {
-        const Pixel* from = row + (left + s) * step;
+        const Raw* from = row + (left + s) * step;
         const std::int64_t half = D::kPoints * step;
 #pragma unroll
         for (int j = 0; j < Along::kFar; ++j) {
-            re[j] = as_float(__ldg(from));
-            im[j] = as_float(__ldg(from + half));
+            re[j] = __uint_as_float(__ldg(from));
+            im[j] = __uint_as_float(__ldg(from + half));
             from += Along::kNear * step;
         }
         return;
@@ -120,9 +117,44 @@ __device__ __forceinline__ void load_line(const ImageArguments& a, const Pixel* 
     for (int j = 0; j < Along::kFar; ++j) {
         const int at = columns[Along::kNear * j + s];
         const int next = columns[Along::kNear * j + s + D::kPoints];
-        re[j] = at >= 0 ? as_float(__ldg(row + at * step)) : absent;
-        im[j] = next >= 0 ? as_float(__ldg(row + next * step)) : absent;
+        re[j] = __uint_as_float(at >= 0 ? __ldg(row + at * step) : Raw{});
+        im[j] = __uint_as_float(next >= 0 ? __ldg(row + next * step) : Raw{});
     }
+}
+
+/// Bits of pixels of a type, a float or one of 8 or 16 bits, as floats.
+template <int kCount>
+__device__ __forceinline__ void widen_bits(Dtype type, float (&re)[kCount], float (&im)[kCount]) {
+    const auto each = [&](auto widen) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+            re[i] = widen(__float_as_uint(re[i]));
+            im[i] = widen(__float_as_uint(im[i]));
+        }
+    };
+    switch (type) {
+        case kF32:
+            return;
+        case kF16:
+            return each([](unsigned bits) { return __half2float(__ushort_as_half(static_cast<std::uint16_t>(bits))); });
+        case kBf16:
+            return each([](unsigned bits) { return __uint_as_float(bits << 16); });
+        case kI8:
+            return each([](unsigned bits) { return static_cast<float>(static_cast<std::int8_t>(bits)); });
+        case kI16:
+            return each([](unsigned bits) { return static_cast<float>(static_cast<std::int16_t>(bits)); });
+        default:
+            return each([](unsigned bits) { return static_cast<float>(bits); });
+    }
+}
+
+/// body(number, re, im) for all values of a transform, which leaves them in the order of reversed bits.
+template <int kCount, class Body>
+__device__ __forceinline__ void for_values(const float* x, const float* y, const Body& body) {
+    fft::for_each_index<0, kCount>([&](auto value) {
+        constexpr int m = decltype(value)::value;
+        body(fft::reversed(m, fft::log2_of(kCount)), x[m], y[m]);
+    });
 }
 
 /// Lines from the image to points.
@@ -153,7 +185,8 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
     const std::int64_t piece_rows = a.in_last - a.in_first;
     float re[32];
     float im[32];
-    const auto load = [&](auto pixel) {
+    unsigned missing = 0;  // rows
+    const auto load = [&](auto raw) {
 #pragma unroll
         for (int v = 0; v < 32 / kFar; ++v) {
             const LinePlace<kNear, kLines> at(lane + 32 * v, g.in_bits);
@@ -161,12 +194,34 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
             const int channel = unit.channel + (line & (group - 1));
             const std::int64_t y = image_fft_rung::window_row(a, unit.window, line >> g.group_bits);
             const auto* const row =
-                static_cast<const decltype(pixel)*>(a.in) + unit.image * a.in_image + channel * g.steps.in_channel + y * a.in_row;
-            load_line<D>(a, y < 0 ? nullptr : row, inside ? nullptr : columns, left, g.steps.in_pixel, at.place, re + v * kFar,
+                static_cast<const decltype(raw)*>(a.in) + unit.image * a.in_image + channel * g.steps.in_channel + y * a.in_row;
+            missing |= y < 0 ? 1U << v : 0U;
+            load_line<D>(y < 0 ? nullptr : row, inside ? nullptr : columns, left, g.steps.in_pixel, at.place, re + v * kFar,
                          im + v * kFar);
         }
     };
-    image_fft_rung::with_pixel(g.input_type, load);
+    if (g.input_bytes == 4) {
+        load(std::uint32_t{});
+    } else if (g.input_bytes == 2) {
+        load(std::uint16_t{});
+    } else {
+        load(std::uint8_t{});
+    }
+    widen_bits(g.input_type, re, im);
+    if (const float absent = absent_pixel<float>(a); absent != 0) {
+#pragma unroll
+        for (int v = 0; v < 32 / kFar; ++v) {
+            const LinePlace<kNear, kLines> at(lane + 32 * v, g.in_bits);
+            const bool is_missing = (missing >> v & 1) != 0;
+            if (inside && !is_missing) { continue; }
+#pragma unroll
+            for (int j = 0; j < kFar; ++j) {
+                const int x = kNear * j + at.place;
+                re[v * kFar + j] = is_missing || columns[x] < 0 ? absent : re[v * kFar + j];
+                im[v * kFar + j] = is_missing || columns[x + D::kPoints] < 0 ? absent : im[v * kFar + j];
+            }
+        }
+    }
 #pragma unroll
     for (int v = 0; v < 32 / kFar; ++v) {
         float* const x_re = re + v * kFar;
@@ -201,9 +256,8 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
         float* const x_re = re + v * kFar;
         float* const x_im = im + v * kFar;
         fft::transform<kFar, 1, 2>(x_re, x_im);
-        fft::for_each_index<0, kFar>([&](auto value) {
-            constexpr int m = decltype(value)::value;
-            point_at(own, place ^ inner_place<Along>(fft::reversed(m, fft::log2_of(kFar)))) = {x_re[m], x_im[m]};
+        for_values<kFar>(x_re, x_im, [&](int number, float own_re, float own_im) {
+            point_at(own, place ^ inner_place<Along>(number)) = {own_re, own_im};
         });
     }
     __syncwarp();
@@ -226,10 +280,7 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
         float2* const to =
             g.points + ((static_cast<std::int64_t>(task.slot) << g.group_bits) + (line & (group - 1))) * (D::kRows * D::kPoints) +
             (line >> g.group_bits) * D::kPoints + q;
-        fft::for_each_index<0, kNear>([&](auto value) {
-            constexpr int m = decltype(value)::value;
-            to[fft::reversed(m, fft::log2_of(kNear)) * kFar] = {x[m], y[m]};
-        });
+        for_values<kNear>(x, y, [&](int number, float own_re, float own_im) { to[number * kFar] = {own_re, own_im}; });
     }
 }
 
@@ -302,9 +353,8 @@ __device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g
         take_points(x, y, [&](int t) { return __ldcg(from + t * kFar); });
         fft::transform<kNear>(y, x);
         const unsigned place = line_place<Along>(line_of_warp, 0) ^ inner_place<Along>(q);
-        fft::for_each_index<0, kNear>([&](auto value) {
-            constexpr int m = decltype(value)::value;
-            point_at(own, place ^ static_cast<unsigned>(8 * fft::reversed(m, fft::log2_of(kNear)))) = {x[m], y[m]};
+        for_values<kNear>(x, y, [&](int number, float own_re, float own_im) {
+            point_at(own, place ^ static_cast<unsigned>(8 * number)) = {own_re, own_im};
         });
     }
     __syncwarp();

@@ -12,9 +12,9 @@ alignas(128) char shared[test::on_host::kSharedBytes];
 
 namespace tapline::cuda::image_fft_large_rung {
 
-template <class D, bool kAnyType>
+template <class D>
 Kernel kernel_of() {
-    return &image_fft_large_kernel<D, kAnyType>;
+    return &image_fft_large_kernel<D>;
 }
 
 }  // namespace tapline::cuda::image_fft_large_rung

@@ -93,6 +93,24 @@ struct StoredOutput {
     __device__ __forceinline__ void operator=(const X& x) const { store_any(a, rows, at, x); }
 };
 
+/// A thread's outputs of a line, summed directly. `line_in`: the line's sample in_first, `line_out`: the thread's first output, in
+/// elements.
+template <class X, class Outputs>
+__device__ __forceinline__ void repair_line(const Arguments& a, const Segments& g, const Outputs& outputs, std::int64_t line_in,
+                                            std::int64_t line_out) {
+    using T = typename Element<X>::Real;
+    const Rows& rows = g.rows;
+    const char* const taps = static_cast<const char*>(a.taps) +
+                             (rows.filters == 1 ? 0 : (rows.first_filter + outputs.row) % rows.filters) * g.filter_bytes;
+    const auto sum_of = [&](std::int64_t o) {
+        if constexpr (kIsComplexElement<X>) {
+            if (!g.real_taps) { return direct_sum_of_line(a, rows, line_in, reinterpret_cast<const X*>(taps), o, X{}); }
+        }
+        return direct_sum_of_line(a, rows, line_in, reinterpret_cast<const T*>(taps), o, X{});
+    };
+    outputs.repair_into(sum_of, [&](int offset) { return StoredOutput<X>{a, rows, line_out + offset * a.out_sample}; });
+}
+
 /// As overlap_save_kernel, of samples that are widened to X, the type of sums, on their way in. A team of segments, Rows::lines of
 /// neighbouring rows, begins and ends together: its threads read samples and write outputs from row to row where these lie closer
 /// than samples do, and in between each warp has a row. They change places where points are exchanged anyway: of one or two warps a
@@ -290,18 +308,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         const unsigned any = __ballot_sync(0xffffffffu, repair);
         if (any != 0) {
             repair = (__match_any_sync(0xffffffffu, of.line()) & any) != 0;
-            if (repair && is_there) {
-                const char* const taps = static_cast<const char*>(a.taps) +
-                                         (rows.filters == 1 ? 0 : (rows.first_filter + row) % rows.filters) * g.filter_bytes;
-                const std::int64_t line_in = state->in + of.line() * rows.near.in;
-                const auto sum_of = [&](std::int64_t o) {
-                    if constexpr (kComplex) {
-                        if (!g.real_taps) { return direct_sum_of_line(a, rows, line_in, reinterpret_cast<const X*>(taps), o, X{}); }
-                    }
-                    return direct_sum_of_line(a, rows, line_in, reinterpret_cast<const T*>(taps), o, X{});
-                };
-                outputs.repair_into(sum_of, [&](int offset) { return StoredOutput<X>{a, rows, line_out + offset * a.out_sample}; });
-            }
+            if (repair && is_there) { repair_line<X>(a, g, outputs, state->in + of.line() * rows.near.in, line_out); }
         }
         if (kStagedLines == 0) {
             __syncwarp();
