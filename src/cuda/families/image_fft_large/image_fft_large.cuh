@@ -25,7 +25,7 @@ __device__ __forceinline__ Task task_of(const Passes& g, unsigned number) {
 ///
 /// Blocks take tasks in one order, and a task waits only for tasks before it, which others have taken: no deadlock, however many
 /// blocks there are. Tiles lie in a ring that stays in the L2 cache, and columns come so long after rows that nobody waits.
-template <class D>
+template <class D, bool kAnyType>
 __global__ void __launch_bounds__(kThreads, 2)
     image_fft_large_kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Passes g) {
     constexpr unsigned kTaker = 32;
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kThreads, 2)
         if (task.kind != kNothing) {
             const Unit unit(a, g, task.unit);
             if (task.kind == kThere) {
-                go_there<D>(a, g, unit, task, points, columns);
+                go_there<D, kAnyType>(a, g, unit, task, points, columns);
             } else if (task.kind == kDown) {
                 if constexpr (kIsLong<typename D::Down>) {
                     go_down_long<D>(a, g, unit, task, reinterpret_cast<float2*>(points));
@@ -67,12 +67,20 @@ __global__ void __launch_bounds__(kThreads, 2)
                     go_down<D>(a, g, unit, task, reinterpret_cast<float2*>(points));
                 }
             } else {
-                go_back<D>(a, g, unit, task, points);
+                go_back<D, kAnyType>(a, g, unit, task, points);
             }
         }
         __syncthreads();
         if (threadIdx.x == kCounter && task.kind != kNothing) { overlap_save::count_up(g.counts + 1 + 3 * task.unit + task.kind); }
     }
+}
+
+template <class D>
+Kernel pick_kernel(bool floats) {
+    if constexpr (kFloatsApart<D>) {
+        if (floats) { return &image_fft_large_kernel<D, false>; }
+    }
+    return &image_fft_large_kernel<D, true>;
 }
 
 }  // namespace tapline::cuda::image_fft_large_rung

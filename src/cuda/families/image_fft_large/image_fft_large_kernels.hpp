@@ -25,7 +25,8 @@ auto with_shape(int rows, const Body& body) {
     }
 }
 
+/// `floats`: pixels and outputs are.
 template <class D>
-Kernel kernel_of();
+Kernel kernel_of(bool floats);
 
 }  // namespace tapline::cuda::image_fft_large_rung

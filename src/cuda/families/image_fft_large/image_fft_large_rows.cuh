@@ -7,6 +7,8 @@
 
 namespace tapline::cuda::image_fft_large_rung {
 
+using image_fft_rung::as_float;
+
 /// Where a unit's tiles lie in the image.
 struct Unit {
     std::int64_t image, first_y, first_x;
@@ -91,24 +93,25 @@ __device__ __forceinline__ void take_points(float (&x)[kCount], float (&y)[kCoun
     }
 }
 
-/// A row of a channel's window, null if there is none, columns kNear j + s and those half a row on, as bits of pixels that are not
-/// widened yet: zeros where there are none. `columns`: where columns come from, at an edge.
-template <class D, class Raw>
-__device__ __forceinline__ void load_line(const Raw* row, const int* columns, std::int64_t left, std::int64_t step, int s,
-                                          float* re, float* im) {
+/// A row of a channel's window, null if there is none, columns kNear j + s and those half a row on. `columns`: where columns come
+/// from, at an edge.
+template <class D, class Pixel>
+__device__ __forceinline__ void load_line(const ImageArguments& a, const Pixel* row, const int* columns, std::int64_t left,
+                                          std::int64_t step, int s, float* re, float* im) {
     using Along = typename D::Along;
+    const float absent = absent_pixel<float>(a);
     if (row == nullptr) {
 #pragma unroll
-        for (int j = 0; j < Along::kFar; ++j) { re[j] = im[j] = 0; }
+        for (int j = 0; j < Along::kFar; ++j) { re[j] = im[j] = absent; }
         return;
     }
     if (columns == nullptr) {
-        const Raw* from = row + (left + s) * step;
+        const Pixel* from = row + (left + s) * step;
         const std::int64_t half = D::kPoints * step;
 #pragma unroll
         for (int j = 0; j < Along::kFar; ++j) {
-            re[j] = __uint_as_float(__ldg(from));
-            im[j] = __uint_as_float(__ldg(from + half));
+            re[j] = as_float(__ldg(from));
+            im[j] = as_float(__ldg(from + half));
             from += Along::kNear * step;
         }
         return;
@@ -117,34 +120,8 @@ __device__ __forceinline__ void load_line(const Raw* row, const int* columns, st
     for (int j = 0; j < Along::kFar; ++j) {
         const int at = columns[Along::kNear * j + s];
         const int next = columns[Along::kNear * j + s + D::kPoints];
-        re[j] = __uint_as_float(at >= 0 ? __ldg(row + at * step) : Raw{});
-        im[j] = __uint_as_float(next >= 0 ? __ldg(row + next * step) : Raw{});
-    }
-}
-
-/// Bits of pixels of a type, a float or one of 8 or 16 bits, as floats.
-template <int kCount>
-__device__ __forceinline__ void widen_bits(Dtype type, float (&re)[kCount], float (&im)[kCount]) {
-    const auto each = [&](auto widen) {
-#pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-            re[i] = widen(__float_as_uint(re[i]));
-            im[i] = widen(__float_as_uint(im[i]));
-        }
-    };
-    switch (type) {
-        case kF32:
-            return;
-        case kF16:
-            return each([](unsigned bits) { return __half2float(__ushort_as_half(static_cast<std::uint16_t>(bits))); });
-        case kBf16:
-            return each([](unsigned bits) { return __uint_as_float(bits << 16); });
-        case kI8:
-            return each([](unsigned bits) { return static_cast<float>(static_cast<std::int8_t>(bits)); });
-        case kI16:
-            return each([](unsigned bits) { return static_cast<float>(static_cast<std::int16_t>(bits)); });
-        default:
-            return each([](unsigned bits) { return static_cast<float>(bits); });
+        re[j] = at >= 0 ? as_float(__ldg(row + at * step)) : absent;
+        im[j] = next >= 0 ? as_float(__ldg(row + next * step)) : absent;
     }
 }
 
@@ -158,7 +135,7 @@ __device__ __forceinline__ void for_values(const float* x, const float* y, const
 }
 
 /// Lines from the image to points.
-template <class D>
+template <class D, bool kAnyType>
 __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task, char* shared,
                                          int* columns) {
     using Along = typename D::Along;
@@ -185,8 +162,7 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
     const std::int64_t piece_rows = a.in_last - a.in_first;
     float re[32];
     float im[32];
-    unsigned missing = 0;  // rows
-    const auto load = [&](auto raw) {
+    const auto load = [&](auto pixel) {
 #pragma unroll
         for (int v = 0; v < 32 / kFar; ++v) {
             const LinePlace<kNear, kLines> at(lane + 32 * v, g.in_bits);
@@ -194,33 +170,19 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
             const int channel = unit.channel + (line & (group - 1));
             const std::int64_t y = image_fft_rung::window_row(a, unit.window, line >> g.group_bits);
             const auto* const row =
-                static_cast<const decltype(raw)*>(a.in) + unit.image * a.in_image + channel * g.steps.in_channel + y * a.in_row;
-            missing |= y < 0 ? 1U << v : 0U;
-            load_line<D>(y < 0 ? nullptr : row, inside ? nullptr : columns, left, g.steps.in_pixel, at.place, re + v * kFar,
+                static_cast<const decltype(pixel)*>(a.in) + unit.image * a.in_image + channel * g.steps.in_channel + y * a.in_row;
+            load_line<D>(a, y < 0 ? nullptr : row, inside ? nullptr : columns, left, g.steps.in_pixel, at.place, re + v * kFar,
                          im + v * kFar);
         }
     };
-    if (g.input_bytes == 4) {
-        load(std::uint32_t{});
-    } else if (g.input_bytes == 2) {
-        load(std::uint16_t{});
-    } else {
-        load(std::uint8_t{});
-    }
-    widen_bits(g.input_type, re, im);
-    if (const float absent = absent_pixel<float>(a); absent != 0) {
-#pragma unroll
-        for (int v = 0; v < 32 / kFar; ++v) {
-            const LinePlace<kNear, kLines> at(lane + 32 * v, g.in_bits);
-            const bool is_missing = (missing >> v & 1) != 0;
-            if (inside && !is_missing) { continue; }
-#pragma unroll
-            for (int j = 0; j < kFar; ++j) {
-                const int x = kNear * j + at.place;
-                re[v * kFar + j] = is_missing || columns[x] < 0 ? absent : re[v * kFar + j];
-                im[v * kFar + j] = is_missing || columns[x + D::kPoints] < 0 ? absent : im[v * kFar + j];
-            }
+    if constexpr (kAnyType) {
+        if (kFloatsApart<D> || g.input_type != kF32) {
+            image_fft_rung::with_pixel(g.input_type, load);
+        } else {
+            load(float{});
         }
+    } else {
+        load(float{});
     }
 #pragma unroll
     for (int v = 0; v < 32 / kFar; ++v) {
@@ -285,7 +247,7 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
 }
 
 /// A line's outputs kNear j + s in re, and those half a row on in im.
-template <class D>
+template <class D, bool kAnyType>
 __device__ __forceinline__ void store_line(const ImageArguments& a, const Passes& g, std::int64_t first, int s, std::int64_t width,
                                            float* re, float* im) {
     using Along = typename D::Along;
@@ -301,7 +263,7 @@ __device__ __forceinline__ void store_line(const ImageArguments& a, const Passes
             }
         });
     };
-    if (a.common.plain_store && !a.common.converts) {
+    if (!(kAnyType && kFloatsApart<D>)&&a.common.plain_store && !a.common.converts) {
         return store(static_cast<float*>(a.out) + first, [&](int m) { return float2{re[m], im[m]}; });
     }
     if (!a.common.plain_store) {
@@ -326,7 +288,7 @@ __device__ __forceinline__ void store_line(const ImageArguments& a, const Passes
 }
 
 /// Lines from points to outputs. Backwards transforms are the same with real and imaginary parts exchanged.
-template <class D>
+template <class D, bool kAnyType>
 __device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task,
                                         char* shared) {
     using Along = typename D::Along;
@@ -381,10 +343,10 @@ __device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g
         const int row = line >> g.group_bits;
         const int channel = unit.channel + (line & (group - 1));
         if (row < rows) {
-            store_line<D>(a, g,
-                          unit.image * a.out_image + (unit.first_y + row) * a.out_row + channel * g.steps.out_channel +
-                              unit.first_x * g.steps.out_pixel,
-                          at.place, width, re, im);
+            store_line<D, kAnyType>(a, g,
+                                    unit.image * a.out_image + (unit.first_y + row) * a.out_row + channel * g.steps.out_channel +
+                                        unit.first_x * g.steps.out_pixel,
+                                    at.place, width, re, im);
         }
     }
 }

@@ -46,14 +46,24 @@ __device__ __forceinline__ void read_points(Dtype type, T* re, T* im, const Samp
 /// body(Raw()) with the type of elements that go straight between memory and registers.
 template <class X, class Body>
 __device__ __forceinline__ void with_straight(Dtype type, int bytes, const Body& body) {
-    if constexpr (most_straight_bytes(kOwnType<X>) == 0) {
-        body(X{});
+    if constexpr (kIsComplexElement<X> || sizeof(X) == 8) {
+        with_output<X>(type, bytes, body);
     } else if (type == kOwnType<X>) {
         body(X{});
     } else if (bytes == 1) {
         body(std::uint8_t{});
     } else {
         body(std::uint16_t{});
+    }
+}
+
+/// The same with samples.
+template <class X, class Body>
+__device__ __forceinline__ void with_samples(const Rows& rows, const Body& body) {
+    if constexpr (kIsComplexElement<X>) {
+        body(X{});
+    } else {
+        with_straight<X>(rows.input_type, rows.input_bytes, body);
     }
 }
 
@@ -79,7 +89,7 @@ struct LineSamples {
                 return own < first || own >= needed ? X{} : outside[own];
             });
         }
-        with_straight<X>(rows.input_type, rows.input_bytes, [&](auto type) {
+        with_samples<X>(rows, [&](auto type) {
             using Raw = decltype(type);
             const auto read_all = [&](auto inner) {
                 // From one to the next: the compiler would compute all addresses first, for which there are no registers.
@@ -113,7 +123,7 @@ struct StagedSamples {
 
     template <int kFrom, int kCount, class T>
     __device__ __forceinline__ void read(int t, T* re, T* im) const {
-        with_straight<X>(rows.input_type, rows.input_bytes, [&](auto type) {
+        with_samples<X>(rows, [&](auto type) {
             using Raw = decltype(type);
             const Raw* const from = reinterpret_cast<const Raw*>(stage) + t * kLines + line;
             read_points<X, Raw, kWarps, kFrom, kCount>(rows.input_type, re, im,
