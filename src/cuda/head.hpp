@@ -6,6 +6,11 @@
 
 namespace tapline::cuda {
 
+/// Of the numbers of a rung that is there for signals, images and volumes the one of so many axes.
+constexpr const char* of_rank(int rank, const char* signals, const char* images, const char* volumes) {
+    return rank == 1 ? signals : rank == 2 ? images : volumes;
+}
+
 /// A rung's number and name, the write-up that it comes from ("C1"; empty: ours), and four texts, each behind its word at the
 /// beginning of a line. Lines of a text are joined. A constant in which one of them is missing does not compile.
 struct Head {

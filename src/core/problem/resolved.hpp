@@ -51,6 +51,8 @@ struct Resolved {
     Clamp clamp{0, 0};
     bool trivial_epilogue = true;  ///< no scale, bias, clamp or change of type
 
+    /// Whether sums are scaled, biased or clamped before they are stored.
+    [[nodiscard]] bool changes_sums() const { return scale != 1 || bias != 0 || has_clamp; }
     [[nodiscard]] std::int64_t taps() const { return z.k * y.k * x.k; }
     [[nodiscard]] std::int64_t samples() const { return z.n * y.n * x.n * batch.length * channels.length; }
     [[nodiscard]] std::int64_t outputs() const { return z.outputs * y.outputs * x.outputs * batch.length * channels.length; }

@@ -39,7 +39,7 @@ ImageLines<T>::ImageLines(const core::Resolved& problem, const ImageKernels<T>& 
     set(beyond_y_, problem.y.boundary);
     set(beyond_x_, problem.x.boundary);
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
-    const bool active = problem.scale != 1 || problem.bias != 0 || problem.has_clamp;
+    const bool active = problem.changes_sums();
     epilogue_ = {active, static_cast<T>(problem.scale), static_cast<T>(problem.bias),
                  problem.has_clamp ? static_cast<T>(problem.clamp.low) : -kInfinity,
                  problem.has_clamp ? static_cast<T>(problem.clamp.high) : kInfinity};

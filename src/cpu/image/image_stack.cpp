@@ -176,7 +176,7 @@ private:
 bool takes_stack(const Resolved& p) {
     const bool packed = p.has_packed_pixels() && p.batch.in_stride != 0;
     const bool one_mask = p.rank == 2 && p.filters == 1 && p.batch.length >= kFewestImages;
-    const bool plain = p.scale == 1 && p.bias == 0 && !p.has_clamp;
+    const bool plain = !p.changes_sums();
     const bool known = p.sum_dtype != Dtype::complex128 && (plain || !core::is_half(p.output_dtype));
     const std::int64_t row = std::max(p.x.n, p.x.outputs) * p.channels.length;
     const std::int64_t most = p.dtype == p.sum_dtype ? kMostElements : kMostWidened;

@@ -46,7 +46,7 @@ bool fits_output(const Resolved& p, const core::TapsFacts& facts, double sum) {
 Support supports_floats(const Resolved& p, const core::TapsFacts& facts) {
     if (Support exact = supports_integers(p); !exact.ok) { return exact; }
     if (p.cut().n == kUnknownLength) { return Support::no("the signal's length is not known"); }
-    const bool plain = p.scale == 1 && p.bias == 0 && !p.has_clamp;
+    const bool plain = !p.changes_sums();
     if (p.dtype == Dtype::boolean || !is_integer(p.output_dtype) || p.output_dtype == Dtype::boolean || !plain) {
         return Support::no("it takes integers to integers, as they are");
     }

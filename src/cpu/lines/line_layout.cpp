@@ -104,7 +104,7 @@ Resolved problem_of_lines(const Resolved& problem, std::int64_t rows) {
     const std::int64_t n = std::max<std::int64_t>(lines.x.n, 1), outputs = std::max<std::int64_t>(lines.x.outputs, 1);
     lines.dtype = lines.sum_dtype = type_of_sums(problem);
     if (core::is_half(problem.output_dtype)) { lines.output_dtype = lines.dtype; }
-    lines.trivial_epilogue = problem.scale == 1 && problem.bias == 0 && !problem.has_clamp && lines.output_dtype == lines.dtype;
+    lines.trivial_epilogue = !problem.changes_sums() && lines.output_dtype == lines.dtype;
     lines.x.in_stride = lines.x.out_stride = 1;
     lines.batch = {.length = rows, .in_stride = n, .out_stride = outputs};
     return lines;

@@ -58,6 +58,27 @@ private:
     P of_lane_;
 };
 
+/// A lane's points times those of a warp's table, whose readers are done afterwards.
+template <class T, class P>
+__device__ __forceinline__ void multiply_by_lane(T (&re)[32], T (&im)[32], const P* table, int lane) {
+#pragma unroll
+    for (int i = 0; i < 32; ++i) { multiply(re[i], im[i], table[32 * i + lane]); }
+    __syncwarp();
+}
+/// Points with real and imaginary parts exchanged: transforms are their own inverses by that.
+template <class T>
+__device__ __forceinline__ void exchange_parts(T (&to_re)[32], T (&to_im)[32], const T (&re)[32], const T (&im)[32]) {
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+        to_re[i] = im[i];
+        to_im[i] = re[i];
+    }
+}
+template <class T>
+__device__ __forceinline__ void copy_points(T (&to_re)[32], T (&to_im)[32], const T (&re)[32], const T (&im)[32]) {
+    exchange_parts(to_im, to_re, re, im);
+}
+
 // Factors c (1 + i t) as pairs (c, t), as in fft.cuh: a product's two multiplications by c may become part of what follows.
 
 /// (re, im) times 1 - i t.

@@ -31,6 +31,7 @@ struct Case {
     std::int64_t batch = 1;  // such groups of rows, one after the other
     bool block_spectrum = true;
     std::int64_t nan_at = -1;  // of row 1
+    bool to_double = false;    // outputs, whose sums are f32
 };
 
 std::int64_t index_at(Boundary boundary, std::int64_t at, std::int64_t n) {
@@ -113,9 +114,17 @@ void expect_right(const Case& c, std::uint64_t seed) {
     rows.lines = c.lines;
     rows.near_tiles = (c.rows + c.lines - 1) / c.lines;
     rows.tiles = rows.near_tiles * g.segments * c.batch;
-    rows.input_type = std::is_same_v<Raw, std::int16_t> ? cuda::kI16 : cuda::kOwnType<X>;
+    rows.input_type = std::is_same_v<Raw, std::int16_t>   ? cuda::kI16
+                      : std::is_same_v<Raw, std::int32_t> ? cuda::kI32
+                                                          : cuda::kOwnType<X>;
     rows.input_bytes = static_cast<int>(sizeof(Raw)) * kParts;
     rows.output_bytes = static_cast<int>(sizeof(X));
+    std::vector<double> doubles(out.size());
+    if (c.to_double) {
+        a.out = doubles.data();
+        a.output_type = cuda::kF64;
+        rows.output_bytes = 8;
+    }
     std::int64_t left = c.teams;
     const std::array<std::int64_t, 3> radix{g.near_first != 0 ? rows.near_tiles : g.segments,
                                             g.near_first != 0 ? g.segments : rows.near_tiles, c.batch};
@@ -146,6 +155,7 @@ void expect_right(const Case& c, std::uint64_t seed) {
     void* arguments[] = {&a, &g};
     on_host::run_kernel(reinterpret_cast<const void*>(kernel), dim3(1),
                         dim3(static_cast<unsigned>(32 * kWarps * c.lines * c.teams)), arguments, static_cast<std::size_t>(bytes));
+    if (c.to_double) { std::copy(doubles.begin(), doubles.end(), reinterpret_cast<T*>(out.data())); }
 
     double error = 0;
     double norm = 0;
@@ -200,6 +210,12 @@ TEST(TilesOnHost, ManyWarpsASegment) {
 TEST(TilesOnHost, SamplesThatAreWidened) {
     expect_right<float, 1, std::int16_t>({.n = 3001, .k = 301, .rows = 3, .lines = 3, .boundary = cuda::kReflect}, 31);
     expect_right<float, 2, std::int16_t>({.n = 5001, .k = 1301, .rows = 8, .lines = 8, .staged = true}, 32);
+}
+
+TEST(TilesOnHost, RareTypesPassThroughSharedMemory) {
+    expect_right<float, 1, std::int32_t>({.n = 3001, .k = 301, .rows = 5, .lines = 3, .teams = 2, .boundary = cuda::kReflect}, 51);
+    expect_right<float, 2, std::int32_t>({.n = 5001, .k = 1301, .rows = 3, .lines = 3, .to_double = true}, 52);
+    expect_right<float, 4>({.n = 9001, .k = 2301, .rows = 3, .lines = 2, .to_double = true}, 53);
 }
 
 TEST(TilesOnHost, NanReachesItsWindowOfItsRowOnly) {

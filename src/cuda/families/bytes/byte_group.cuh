@@ -7,10 +7,18 @@
 
 namespace tapline::cuda::tensor {
 
+#define TAPLINE_SIGNED_OR_NOT(multiply) \
+    if constexpr (kSigned) {            \
+        multiply("s8");                 \
+    } else {                            \
+        multiply("u8");                 \
+    }
+
 /// sum (64 x 64) += a (64 x 32 bytes) * b (32 x 64 bytes) modulo 2^32. Warp w has rows 16 w .. 16 w + 15, fragments as
 /// mma.m16n8k32; kSigned: a's bytes are -128 .. 127. b: columns of 32 bytes, cores as matrix_of_cores() says.
 template <bool kSigned>
-__device__ __forceinline__ void multiply_group_bytes(unsigned (&sum)[8][4], const unsigned (&a)[4], std::uint64_t b) {
+__device__ __forceinline__ void multiply_group_bytes([[maybe_unused]] unsigned (&sum)[8][4],
+                                                     [[maybe_unused]] const unsigned (&a)[4], [[maybe_unused]] std::uint64_t b) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define TAPLINE_MULTIPLY_GROUP_BYTES(type)                                                                                        \
     asm volatile("wgmma.mma_async.sync.aligned.m64n64k32.s32." type                                                               \
@@ -24,22 +32,15 @@ __device__ __forceinline__ void multiply_group_bytes(unsigned (&sum)[8][4], cons
                    "+r"(sum[6][0]), "+r"(sum[6][1]), "+r"(sum[6][2]), "+r"(sum[6][3]), "+r"(sum[7][0]), "+r"(sum[7][1]),          \
                    "+r"(sum[7][2]), "+r"(sum[7][3])                                                                               \
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
-    if constexpr (kSigned) {
-        TAPLINE_MULTIPLY_GROUP_BYTES("s8");
-    } else {
-        TAPLINE_MULTIPLY_GROUP_BYTES("u8");
-    }
+    TAPLINE_SIGNED_OR_NOT(TAPLINE_MULTIPLY_GROUP_BYTES)
 #undef TAPLINE_MULTIPLY_GROUP_BYTES
-#else
-    static_cast<void>(sum);
-    static_cast<void>(a);
-    static_cast<void>(b);
 #endif
 }
 
 /// The same with 32 columns.
 template <bool kSigned>
-__device__ __forceinline__ void multiply_group_bytes(unsigned (&sum)[4][4], const unsigned (&a)[4], std::uint64_t b) {
+__device__ __forceinline__ void multiply_group_bytes([[maybe_unused]] unsigned (&sum)[4][4],
+                                                     [[maybe_unused]] const unsigned (&a)[4], [[maybe_unused]] std::uint64_t b) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define TAPLINE_MULTIPLY_GROUP_BYTES(type)                                                                               \
     asm volatile("wgmma.mma_async.sync.aligned.m64n32k32.s32." type                                                      \
@@ -49,18 +50,11 @@ __device__ __forceinline__ void multiply_group_bytes(unsigned (&sum)[4][4], cons
                    "+r"(sum[1][2]), "+r"(sum[1][3]), "+r"(sum[2][0]), "+r"(sum[2][1]), "+r"(sum[2][2]), "+r"(sum[2][3]), \
                    "+r"(sum[3][0]), "+r"(sum[3][1]), "+r"(sum[3][2]), "+r"(sum[3][3])                                    \
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
-    if constexpr (kSigned) {
-        TAPLINE_MULTIPLY_GROUP_BYTES("s8");
-    } else {
-        TAPLINE_MULTIPLY_GROUP_BYTES("u8");
-    }
+    TAPLINE_SIGNED_OR_NOT(TAPLINE_MULTIPLY_GROUP_BYTES)
 #undef TAPLINE_MULTIPLY_GROUP_BYTES
-#else
-    static_cast<void>(sum);
-    static_cast<void>(a);
-    static_cast<void>(b);
 #endif
 }
+#undef TAPLINE_SIGNED_OR_NOT
 
 /// As wait_warpgroup_products(), of such sums.
 template <int kBlocks, int kColumns>

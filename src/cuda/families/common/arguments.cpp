@@ -9,7 +9,7 @@ void set_epilogue(Arguments& a, const Problem& p) {
     const bool cuts_off = p.whole_sums || p.overflow == Overflow::truncate;
     a.output_type = cuts_off && is_integer(p.output_dtype) ? kLowBits : p.output_dtype;
     a.converts = p.output_dtype != p.dtype;
-    a.plain_store = p.scale == 1 && p.bias == 0 && !p.has_clamp;
+    a.plain_store = !p.changes_sums();
     a.has_clamp = p.has_clamp;
     a.constant_real = p.constant.real();
     a.constant_imag = p.constant.imag();

@@ -75,4 +75,12 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
 }
 
+template <class D>
+Kernel pick_kernel(bool floats) {
+    if constexpr (kFloatsApart<D>) {
+        if (floats) { return &image_fft_large_kernel<D, false>; }
+    }
+    return &image_fft_large_kernel<D, true>;
+}
+
 }  // namespace tapline::cuda::image_fft_large_rung

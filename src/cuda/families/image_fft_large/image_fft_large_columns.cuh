@@ -80,9 +80,8 @@ __device__ __forceinline__ void go_down(const ImageArguments& a, const Passes& g
         float* const x = re + v * kFar;
         float* const y = im + v * kFar;
         fft::transform<kFar>(x, y);
-        fft::for_each_index<0, kFar>([&](auto value) {
-            constexpr int m = decltype(value)::value;
-            shared[down_place<D>(fft::reversed(m, fft::log2_of(kFar)), at.number + kApart * v, at.column)] = {x[m], y[m]};
+        for_values<kFar>(x, y, [&](int number, float own_re, float own_im) {
+            shared[down_place<D>(number, at.number + kApart * v, at.column)] = {own_re, own_im};
         });
     }
     __syncthreads();
@@ -95,9 +94,8 @@ __device__ __forceinline__ void go_down(const ImageArguments& a, const Passes& g
         float u[kNear];
         float w[kNear];
         multiply_column<D, kNear, kFar>(at.spectrum, q, PairsOf<kFar>{g.tables + D::kPairsDownQ + q}, x, y, u, w);
-        fft::for_each_index<0, kNear>([&](auto value) {
-            constexpr int m = decltype(value)::value;
-            shared[down_place<D>(q, fft::reversed(m, fft::log2_of(kNear)), at.column)] = {u[m], w[m]};
+        for_values<kNear>(u, w, [&](int number, float own_re, float own_im) {
+            shared[down_place<D>(q, number, at.column)] = {own_re, own_im};
         });
     }
     __syncthreads();
@@ -108,10 +106,9 @@ __device__ __forceinline__ void go_down(const ImageArguments& a, const Passes& g
         float y[kFar];
         take_points(x, y, [&](int q) { return shared[down_place<D>(q, s, at.column)]; });
         fft::transform_by<kFar>(y, x, PairsOf<kNear>{g.tables + D::kPairsDownS + s});
-        fft::for_each_index<0, kFar>([&](auto value) {
-            constexpr int m = decltype(value)::value;
-            const int row = kNear * fft::reversed(m, fft::log2_of(kFar)) + s;
-            if (row < g.out_rows) { at.points[row * D::kPoints] = {x[m], y[m]}; }
+        for_values<kFar>(x, y, [&](int number, float own_re, float own_im) {
+            const int row = kNear * number + s;
+            if (row < g.out_rows) { at.points[row * D::kPoints] = {own_re, own_im}; }
         });
     }
 }
@@ -180,9 +177,8 @@ __device__ __forceinline__ void go_down_long(const ImageArguments& a, const Pass
         float* const x = re + v * kFar;
         float* const y = im + v * kFar;
         fft::transform<kFar>(x, y);
-        fft::for_each_index<0, kFar>([&](auto value) {
-            constexpr int m = decltype(value)::value;
-            shared[long_place<D>(fft::reversed(m, fft::log2_of(kFar)), item / kNear, item % kNear, at.column)] = {x[m], y[m]};
+        for_values<kFar>(x, y, [&](int number, float own_re, float own_im) {
+            shared[long_place<D>(number, item / kNear, item % kNear, at.column)] = {own_re, own_im};
         });
     }
     __syncthreads();
@@ -202,9 +198,8 @@ __device__ __forceinline__ void go_down_long(const ImageArguments& a, const Pass
         const int frequency = q + kFar * i;
         multiply_column<D, kNear, kFar * kMid>(at.spectrum, frequency, PairsOf<kFar * kMid>{g.tables + D::kPairsDownQ + frequency},
                                                x, y, u, w);
-        fft::for_each_index<0, kNear>([&](auto value) {
-            constexpr int m = decltype(value)::value;
-            shared[long_place<D>(q, i, fft::reversed(m, fft::log2_of(kNear)), at.column)] = {u[m], w[m]};
+        for_values<kNear>(u, w, [&](int number, float own_re, float own_im) {
+            shared[long_place<D>(q, i, number, at.column)] = {own_re, own_im};
         });
     }
     __syncthreads();
@@ -217,10 +212,9 @@ __device__ __forceinline__ void go_down_long(const ImageArguments& a, const Pass
         float y[kFar];
         take_points(x, y, [&](int q) { return shared[long_place<D>(q, item / kNear, item % kNear, at.column)]; });
         fft::transform_by<kFar>(y, x, PairsOf<kMid * kNear>{g.tables + D::kPairsDownS + item});
-        fft::for_each_index<0, kFar>([&](auto value) {
-            constexpr int m = decltype(value)::value;
-            const int row = kMid * kNear * fft::reversed(m, fft::log2_of(kFar)) + item;
-            if (row < g.out_rows) { at.points[row * D::kPoints] = {x[m], y[m]}; }
+        for_values<kFar>(x, y, [&](int number, float own_re, float own_im) {
+            const int row = kMid * kNear * number + item;
+            if (row < g.out_rows) { at.points[row * D::kPoints] = {own_re, own_im}; }
         });
     }
 }

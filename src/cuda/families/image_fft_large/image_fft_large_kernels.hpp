@@ -25,8 +25,8 @@ auto with_shape(int rows, const Body& body) {
     }
 }
 
-/// kAnyType: of pixels or outputs that are no floats.
-template <class D, bool kAnyType>
-Kernel kernel_of();
+/// `floats`: pixels and outputs are.
+template <class D>
+Kernel kernel_of(bool floats);
 
 }  // namespace tapline::cuda::image_fft_large_rung

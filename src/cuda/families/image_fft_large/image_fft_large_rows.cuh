@@ -125,6 +125,15 @@ __device__ __forceinline__ void load_line(const ImageArguments& a, const Pixel* 
     }
 }
 
+/// body(number, re, im) for all values of a transform, which leaves them in the order of reversed bits.
+template <int kCount, class Body>
+__device__ __forceinline__ void for_values(const float* x, const float* y, const Body& body) {
+    fft::for_each_index<0, kCount>([&](auto value) {
+        constexpr int m = decltype(value)::value;
+        body(fft::reversed(m, fft::log2_of(kCount)), x[m], y[m]);
+    });
+}
+
 /// Lines from the image to points.
 template <class D, bool kAnyType>
 __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task, char* shared,
@@ -167,7 +176,11 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
         }
     };
     if constexpr (kAnyType) {
-        image_fft_rung::with_pixel(g.input_type, load);
+        if (kFloatsApart<D> || g.input_type != kF32) {
+            image_fft_rung::with_pixel(g.input_type, load);
+        } else {
+            load(float{});
+        }
     } else {
         load(float{});
     }
@@ -205,9 +218,8 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
         float* const x_re = re + v * kFar;
         float* const x_im = im + v * kFar;
         fft::transform<kFar, 1, 2>(x_re, x_im);
-        fft::for_each_index<0, kFar>([&](auto value) {
-            constexpr int m = decltype(value)::value;
-            point_at(own, place ^ inner_place<Along>(fft::reversed(m, fft::log2_of(kFar)))) = {x_re[m], x_im[m]};
+        for_values<kFar>(x_re, x_im, [&](int number, float own_re, float own_im) {
+            point_at(own, place ^ inner_place<Along>(number)) = {own_re, own_im};
         });
     }
     __syncwarp();
@@ -230,10 +242,7 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
         float2* const to =
             g.points + ((static_cast<std::int64_t>(task.slot) << g.group_bits) + (line & (group - 1))) * (D::kRows * D::kPoints) +
             (line >> g.group_bits) * D::kPoints + q;
-        fft::for_each_index<0, kNear>([&](auto value) {
-            constexpr int m = decltype(value)::value;
-            to[fft::reversed(m, fft::log2_of(kNear)) * kFar] = {x[m], y[m]};
-        });
+        for_values<kNear>(x, y, [&](int number, float own_re, float own_im) { to[number * kFar] = {own_re, own_im}; });
     }
 }
 
@@ -254,7 +263,7 @@ __device__ __forceinline__ void store_line(const ImageArguments& a, const Passes
             }
         });
     };
-    if (!kAnyType && a.common.plain_store && !a.common.converts) {
+    if (!(kAnyType && kFloatsApart<D>)&&a.common.plain_store && !a.common.converts) {
         return store(static_cast<float*>(a.out) + first, [&](int m) { return float2{re[m], im[m]}; });
     }
     if (!a.common.plain_store) {
@@ -306,9 +315,8 @@ __device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g
         take_points(x, y, [&](int t) { return __ldcg(from + t * kFar); });
         fft::transform<kNear>(y, x);
         const unsigned place = line_place<Along>(line_of_warp, 0) ^ inner_place<Along>(q);
-        fft::for_each_index<0, kNear>([&](auto value) {
-            constexpr int m = decltype(value)::value;
-            point_at(own, place ^ static_cast<unsigned>(8 * fft::reversed(m, fft::log2_of(kNear)))) = {x[m], y[m]};
+        for_values<kNear>(x, y, [&](int number, float own_re, float own_im) {
+            point_at(own, place ^ static_cast<unsigned>(8 * number)) = {own_re, own_im};
         });
     }
     __syncwarp();

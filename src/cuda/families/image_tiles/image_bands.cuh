@@ -138,31 +138,37 @@ struct HeldPixels {
     using Vector = typename RawOf<kAcross* static_cast<int>(sizeof(Raw))>::Type;
     Vector vectors[kMostHeld];
 
+    /// This thread's pixels of a band: `column` of rows begin + i * Bands::down.
+    struct Own {
+        int begin, column, rows;
+
+        __device__ __forceinline__ Own(const TileArguments& a, const Bands& b, std::int64_t band)
+            : begin(static_cast<int>(threadIdx.x) / b.across),
+              column((static_cast<int>(threadIdx.x) - begin * b.across) * kAcross),
+              rows(begin < b.down ? planes_of(a, band) * static_cast<int>(a.y.n) : 0) {}
+    };
+
     __device__ __forceinline__ void load(const TileArguments& a, const Bands& b, const BandMemory& m, std::int64_t band) {
         const Raw* const in = first_of(a, band);
-        const int begin = static_cast<int>(threadIdx.x) / b.across;
-        const int column = (static_cast<int>(threadIdx.x) - begin * b.across) * kAcross;
-        const int rows = begin < b.down ? planes_of(a, band) * static_cast<int>(a.y.n) : 0;
+        const Own own(a, b, band);
 #pragma unroll
         for (int i = 0; i < kMostHeld; ++i) {
-            const int r = begin + i * b.down;
-            if (r < rows) { vectors[i] = __ldg(reinterpret_cast<const Vector*>(in + m.rows[r].from + column)); }
+            const int r = own.begin + i * b.down;
+            if (r < own.rows) { vectors[i] = __ldg(reinterpret_cast<const Vector*>(in + m.rows[r].from + own.column)); }
         }
     }
     __device__ __forceinline__ void put(const TileArguments& a, const Bands& b, const BandMemory& m, std::int64_t band,
                                         float* stage) const {
-        const int begin = static_cast<int>(threadIdx.x) / b.across;
-        const int column = (static_cast<int>(threadIdx.x) - begin * b.across) * kAcross;
-        const int rows = begin < b.down ? planes_of(a, band) * static_cast<int>(a.y.n) : 0;
+        const Own own(a, b, band);
 #pragma unroll
         for (int i = 0; i < kMostHeld; ++i) {
-            const int r = begin + i * b.down;
-            if (r >= rows) { break; }
+            const int r = own.begin + i * b.down;
+            if (r >= own.rows) { break; }
             Raw raw[kAcross];
             float wide[kAcross];
             memcpy(raw, &vectors[i], sizeof raw);
             widen_raw(a.input_type, raw, wide);
-            put_wide(stage + m.rows[r].to + column, wide, b.each);
+            put_wide(stage + m.rows[r].to + own.column, wide, b.each);
         }
         const Raw* const in = first_of(a, band);
         for_edges(a, b, m, planes_of(a, band), stage, [&](float* to, std::int64_t from) {

@@ -290,9 +290,6 @@ __device__ __forceinline__ void add_chunk(X (&sum)[kDown][kAcross], const X* win
 template <class Raw, class X>
 __device__ __forceinline__ void store_strip(const TileArguments& a, const X (&sum)[kDown][kAcross], Raw* to, int rows,
                                             int columns) {
-    constexpr int kBytes = kAcross * static_cast<int>(sizeof(Raw));
-    constexpr int kVectorBytes = kBytes < 16 ? kBytes : 16;
-    using Vector = typename RawOf<kVectorBytes>::Type;
 #pragma unroll
     for (int r = 0; r < kDown; ++r) {
         if (r < rows) {
@@ -301,17 +298,7 @@ __device__ __forceinline__ void store_strip(const TileArguments& a, const X (&su
             for (int i = 0; i < kAcross; ++i) { value[i] = finish(a.common, sum[r][i]); }
             Raw raw[kAcross];
             narrow_real_to_raw(a.common.output_type, value, raw);
-            if (a.cut.store_vectors != 0 && columns >= kAcross) {
-                Vector vectors[kBytes / kVectorBytes];
-                memcpy(vectors, raw, kBytes);
-#pragma unroll
-                for (int v = 0; v < kBytes / kVectorBytes; ++v) { __stcs(reinterpret_cast<Vector*>(to) + v, vectors[v]); }
-            } else {
-#pragma unroll
-                for (int i = 0; i < kAcross; ++i) {
-                    if (i < columns) { to[i * a.x.out_stride] = raw[i]; }
-                }
-            }
+            store_neighbours(to, raw, a.cut.store_vectors != 0 && columns >= kAcross, columns, a.x.out_stride);
             to += a.y.out_stride;
         }
     }

@@ -119,10 +119,7 @@ namespace {
 class IntegerAny final : public IntegerRung {
 public:
     static constexpr Head head(int rank) {
-        return {rank == 1   ? "40"
-                : rank == 2 ? "16"
-                            : "17",
-                "integer_any", "", R"(
+        return {of_rank(rank, "40", "16", "17"), "integer_any", "", R"(
 Idea: exact sums of integers of any type, one output a thread, in 64 bits or, where those might not hold it, in 192
 Changed: no problem of integers is left to the CPU: every type, layout, boundary and number of axes
 Requires: integer or bool samples with integer taps

@@ -75,6 +75,13 @@ struct Segments {
 
 using SegmentKernel = void (*)(Arguments a, Segments segments);
 
+/// Of tiles: whether elements of a type go straight between memory and registers. With sums in f32 those of 4 and 8 bytes of other
+/// types are rare: they pass through shared memory in a loop, as code for them at each of a thread's points would take a third of
+/// the kernel's compilation. With sums in double, which integers of that size have, that loop costs a third of the time.
+TAPLINE_HOST_DEVICE constexpr bool goes_straight(Dtype type, int bytes, Dtype sums) {
+    return sums != kF32 || type == sums || bytes <= 2;
+}
+
 /// Where a segment's spectrum lies when points are multiplied by it.
 enum class Spectrum {
     passing,  // where they were exchanged, copied there for every segment

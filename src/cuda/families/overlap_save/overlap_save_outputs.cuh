@@ -246,14 +246,20 @@ struct SegmentOutputs {
             }
         });
     }
-    /// The same of the thread's outputs summed directly, sum_of_output(o), which may be sums for the filter's part after.
-    template <class SumOf, class PlaceAt>
-    __device__ __forceinline__ void repair_into(const SumOf& sum_of_output, const PlaceAt& place_at) const {
+    /// body(offset) for those of outputs mine + offset that are wanted, one after the other.
+    template <class Body>
+    __device__ __forceinline__ void for_wanted(const Body& body) const {
 #pragma unroll 1
         for (int u = 0; u < (kComplex ? 32 : 64); ++u) {
             const int offset = Parts::offset(u % 32) + (u < 32 ? 0 : kM);
+            if (mine + offset < wanted) { body(offset); }
+        }
+    }
+    /// The same of the thread's outputs summed directly, sum_of_output(o), which may be sums for the filter's part after.
+    template <class SumOf, class PlaceAt>
+    __device__ __forceinline__ void repair_into(const SumOf& sum_of_output, const PlaceAt& place_at) const {
+        for_wanted([&](int offset) {
             const int at = mine + offset;
-            if (at >= wanted) { continue; }
             Sum sum = sum_of_output(first_output + at);
             const std::int64_t sums_at = row * g.sums_row + first_output + at;
             if (kSums && g.sums_in != nullptr) { multiply_add(sum, static_cast<const Sum*>(g.sums_in)[sums_at], T{1}); }
@@ -262,7 +268,7 @@ struct SegmentOutputs {
             } else {
                 place_at(offset) = finish(a, sum);
             }
-        }
+        });
     }
 
     /// The thread's own in `points`, where the calls for each output find them: nothing is in registers then.

@@ -154,6 +154,13 @@ __device__ __forceinline__ void rescale(PassedRows& rows, float ratio) {
     }
 }
 
+/// The same of all but the last ones.
+template <int kSteps>
+__device__ __forceinline__ void rescale_all(PassedRows (&passed)[kSteps], float ratio) {
+#pragma unroll
+    for (int s = 0; s + 1 < kSteps; ++s) { rescale(passed[s], ratio); }
+}
+
 /// out[p] += the rows of all steps times the column's taps: rows g and g + 8 of pixels 8 p + 2 q and the next. Corrections have
 /// sums of their own, as along rows.
 template <class Shape, class Taps>
@@ -199,6 +206,61 @@ __device__ __forceinline__ bool in_register(bool flag) {
     return value != 0;
 }
 
+/// Before the first step: the taps in shared memory, those along rows, then those down, and what threads tell each other.
+template <class Shape>
+__device__ __forceinline__ void prepare_march(const ImageArguments& a, const HalvesMarch& g, Shared& common, float* taps,
+                                              int thread) {
+    for (int i = thread; i < Shape::kPaddedTaps; i += Shape::kThreads) {
+        const int along = i - kTapLead - g.lead;
+        const int down = i - kTapLead - g.lead_rows;
+        taps[i] = along >= 0 && along < a.mask_width ? g.row[along] : 0.0F;
+        taps[Shape::kPaddedTaps + i] = down >= 0 && down < a.mask_height ? g.column[down] : 0.0F;
+    }
+    if (thread == 0) {
+        common.looks[0] = 0;
+        common.looks[1] = 0;
+        common.largest = 0;
+        initialize(&common.ready, Shape::kThreads);
+    }
+}
+
+/// Which of a thread's vectors of a row are copied as they are.
+template <class Shape, int kTurns>
+__device__ __forceinline__ void mark_copies(bool (&copies)[kTurns], const Border& values, int own_lane) {
+#pragma unroll
+    for (int k = 0; k < kTurns; ++k) {
+        const int i = 4 * (own_lane + Shape::kLanes * k);
+        copies[k] = i >= values.left && i < values.right;
+    }
+}
+
+/// A thread's sums to where outputs of a step are staged.
+template <class Shape, int kChannels>
+__device__ __forceinline__ void stage_sums(float* to, const float (&sum)[2][4]) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) { to[i % 4 / 2 * 8 * Shape::kOutPitch + (i / 4 * 8 + i % 2) * kChannels] = sum[i / 4][i % 4]; }
+}
+
+/// Eight staged outputs of a thread's row.
+template <class Shape, int kChannels>
+__device__ __forceinline__ void store_staged_vectors(float* out, const float* from) {
+    static_assert(kChannels == 1 || Shape::kOutRow == 8 * Shape::kLanes);
+    const float4 u = *reinterpret_cast<const float4*>(from);
+    const float4 v = *reinterpret_cast<const float4*>(from + 4 * Shape::kLanes);
+    __stcs(reinterpret_cast<float4*>(out), u);
+    __stcs(reinterpret_cast<float4*>(out + 4 * Shape::kLanes), v);
+}
+
+/// A thread's sums, outputs of `row` and `pixel` on, one by one; `rest`: of their scale.
+template <class Shape>
+__device__ __forceinline__ void store_sums_at_border(const ImageArguments& a, int segment_rows, int row, int pixel,
+                                                     const float (&sum)[2][4], float rest) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        store_border<Shape>(a, segment_rows, row + i % 4 / 2 * 8, pixel + i / 4 * 8 + i % 2, sum[i / 4][i % 4] * rest);
+    }
+}
+
 /// A step of the march: 16 rows of the window are filtered along themselves, a warp 16 pixels. A product's sum is pixels x rows,
 /// and lies in the lanes as the next product wants it: the last rows of sums in registers are filtered down into 16 rows of
 /// outputs.
@@ -215,7 +277,6 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
     using Shape = HalvesShape<kSteps, kChannels, kProducts, kRowSteps>;
     constexpr int kStages = Shape::kStages;
     constexpr int kHalfBuffers = Shape::kHalfBuffers;
-    constexpr int kPaddedTaps = Shape::kPaddedTaps;
     extern __shared__ __align__(128) char shared[];
     Shared& common = *reinterpret_cast<Shared*>(shared);
     auto* const window = reinterpret_cast<float*>(shared + kSharedBytes);
@@ -238,32 +299,18 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
     const int outputs = within(a.rows - tile.y, g.segment_rows);
     const int columns = within(a.out_elements - tile.e, Shape::kOutRow);
     const int steps = (outputs + kStepRows - 1) / kStepRows + kSteps - 1;
-    Border values{in, first_row, first_element, Shape::kElements, Shape::kElements, reinterpret_cast<int*>(taps + 2 * kPaddedTaps)};
+    Border values{
+        in, first_row, first_element, Shape::kElements, Shape::kElements, reinterpret_cast<int*>(taps + 2 * Shape::kPaddedTaps)};
     if (g.vectors != 0) {
         values.left = (within(-first_element, Shape::kElements) + 3) / 4 * 4;
         values.right = max(values.left, within(a.row_elements - first_element, Shape::kElements) / 4 * 4);
     }
-    for (int i = thread; i < kPaddedTaps; i += Shape::kThreads) {
-        const int along = i - kTapLead - g.lead;
-        const int down = i - kTapLead - g.lead_rows;
-        taps[i] = along >= 0 && along < a.mask_width ? g.row[along] : 0.0F;
-        taps[kPaddedTaps + i] = down >= 0 && down < a.mask_height ? g.column[down] : 0.0F;
-    }
-    if (thread == 0) {
-        common.looks[0] = 0;
-        common.looks[1] = 0;
-        common.largest = 0;
-        initialize(&common.ready, Shape::kThreads);
-    }
+    prepare_march<Shape>(a, g, common, taps, thread);
     const bool words = prepare_border<Shape>(a, common.border, values, window);
 
     constexpr int kTurns = (Shape::kElements / 4 + Shape::kLanes - 1) / Shape::kLanes;
     bool copies[kTurns];
-#pragma unroll
-    for (int k = 0; k < kTurns; ++k) {
-        const int i = 4 * (own_lane + Shape::kLanes * k);
-        copies[k] = i >= values.left && i < values.right;
-    }
+    mark_copies<Shape>(copies, values, own_lane);
     // Steps [begin, begin + inner) have all their rows in the piece.
     int begin = (within(a.in_first - first_row, kFar) + kStepRows - 1) / kStepRows;
     int inner = max(min(within(a.in_last - first_row, kFar) / kStepRows, steps) - begin, 0);
@@ -331,8 +378,7 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         return a.common.converts != 0 || sums < -126 || sums > 127 ? static_cast<int>(kFar) : step;
     };
     int checked = checked_until(-1);
-    unsigned passed_exponent = exponent;  // of rows in registers
-    unsigned staged_exponent = exponent;  // of those that staged outputs were made of
+    unsigned passed_exponent = exponent, staged_exponent = exponent;  // of rows in registers, of those that staged outputs are of
     float factor = factors_of(g.exponent - static_cast<int>(exponent)).first;
     const auto rest_of = [&](unsigned scale) { return factors_of(g.exponent - static_cast<int>(scale)).rest; };
     const auto store = [&](int step) {                              // what was staged in the step before
@@ -340,11 +386,7 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         if (static_cast<unsigned>(row) < static_cast<unsigned>(outputs)) {
             const float* const from = own_outputs + (step + 1) % 2 * Shape::kOut;
             if (vectors) {
-                static_assert(kChannels == 1 || Shape::kOutRow == 8 * Shape::kLanes);
-                const float4 u = *reinterpret_cast<const float4*>(from);
-                const float4 v = *reinterpret_cast<const float4*>(from + 4 * Shape::kLanes);
-                __stcs(reinterpret_cast<float4*>(out), u);
-                __stcs(reinterpret_cast<float4*>(out + 4 * Shape::kLanes), v);
+                store_staged_vectors<Shape, kChannels>(out, from);
             } else {
                 store_elements<Shape>(a, out - 4 * own_lane, from - 4 * own_lane, columns);
             }
@@ -354,11 +396,7 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         store_checked<Shape>(a, g.segment_rows, staged, step, columns, rest_of(staged_exponent));
     };
     const auto stage = [&](int step, const float(&sum)[2][4]) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-            (own_staged + step % 2 * Shape::kOut)[i % 4 / 2 * 8 * Shape::kOutPitch + (i / 4 * 8 + i % 2) * kChannels] =
-                sum[i / 4][i % 4];
-        }
+        stage_sums<Shape, kChannels>(own_staged + step % 2 * Shape::kOut, sum);
     };
     const auto store_one_channel = [&](int step, float(&sum)[2][4]) {
         const int row = (step - kSteps) * kStepRows;
@@ -366,12 +404,7 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         if (row + kStepRows <= outputs && step > checked) {
             return left >= 16 ? store_outputs(a, g, out, sum) : store_some(a, out, sum, left);
         }
-        const float rest = rest_of(passed_exponent);
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-            store_border<Shape>(a, g.segment_rows, row + lane / 4 + i % 4 / 2 * 8, pixel + lane % 4 * 2 + i / 4 * 8 + i % 2,
-                                sum[i / 4][i % 4] * rest);
-        }
+        store_sums_at_border<Shape>(a, g.segment_rows, row + lane / 4, pixel + lane % 4 * 2, sum, rest_of(passed_exponent));
         load_both();
     };
     const auto next_outputs = [&] { out = reinterpret_cast<float*>(reinterpret_cast<char*>(out) + g.out_step); };
@@ -415,9 +448,7 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         for (int s = 0; s + 1 < kSteps; ++s) { passed[s] = passed[s + 1]; }
         pack_rows(passed[kSteps - 1], sum, g.middle);
         if (exponent != passed_exponent) {
-            const float ratio = power_of(static_cast<int>(exponent) - static_cast<int>(passed_exponent));
-#pragma unroll
-            for (int s = 0; s + 1 < kSteps; ++s) { rescale(passed[s], ratio); }
+            rescale_all(passed, power_of(static_cast<int>(exponent) - static_cast<int>(passed_exponent)));
             passed_exponent = exponent;
             factor = factors_of(g.exponent - static_cast<int>(exponent)).first;
         }

@@ -83,10 +83,7 @@ Places places_of(const Problem& p) {
 class StrictSums final : public Rung {
 public:
     static constexpr Head head(int rank) {
-        return {rank == 1   ? "57"
-                : rank == 2 ? "58"
-                            : "59",
-                "strict_sums", "", R"(
+        return {of_rank(rank, "57", "58", "59"), "strict_sums", "", R"(
 Idea: samples are widened, the rung that is the fastest in double convolves them, and an output that is large enough to have kept
 the strict bound is stored; the few others are summed one by one
 Changed: large masks and the longest filters no longer cost a product each under strict accuracy

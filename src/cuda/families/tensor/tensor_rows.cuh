@@ -7,6 +7,76 @@
 
 namespace tapline::cuda::tensor {
 
+/// Tiles on their way to a block's buffers.
+template <class S, int kChunks, int kPieces>
+struct RowCopies {
+    const Arguments& a;
+    const Tiles& g;
+    S* buffers;
+    CopyBarrier* arrived;
+    std::uint64_t* started;  // copies to each buffer
+    unsigned all;            // tiles
+
+    [[nodiscard]] __device__ __forceinline__ Spot spot_of(unsigned tile) const {
+        const unsigned row = tile / static_cast<unsigned>(g.tiles);
+        return Spot{row, static_cast<int>(tile - row * static_cast<unsigned>(g.tiles))};
+    }
+    [[nodiscard]] __device__ __forceinline__ std::int64_t start_of(Spot s) const {
+        return g.start + static_cast<std::int64_t>(s.tile) * rows_tile(kChunks, kPieces);
+    }
+    [[nodiscard]] __device__ __forceinline__ const S* row_of(Spot s) const {
+        return static_cast<const S*>(a.in) + s.row * a.in_row;
+    }
+    [[nodiscard]] __device__ __forceinline__ bool is_plain(Spot s, const S* from) const {
+        return s.tile >= g.inner_first && s.tile < g.inner_last && reinterpret_cast<std::uintptr_t>(from) % 16 == 0;
+    }
+    [[nodiscard]] __device__ __forceinline__ Part part_of(Spot s, const S* from) const {
+        return is_plain(s, from) ? Part{0, g.needed} : part_copied(a, from, start_of(s), g.needed);
+    }
+    __device__ __forceinline__ void start(unsigned tile, int buffer, std::uint32_t use) const {
+        if (tile < all) {
+            const Spot s = spot_of(tile);
+            const S* const from = row_of(s) + start_of(s);
+            const Part part = part_of(s, from);
+            if (part.begin < part.end) {
+                copy_bulk(buffers + buffer * row_samples(kChunks, kPieces) + part.begin, from + part.begin,
+                          static_cast<unsigned>(part.end - part.begin) * sizeof(S), arrived + buffer);
+            } else {
+                arrive(arrived + buffer);
+            }
+        }
+        tell_start(started + buffer, use, tile);
+    }
+    /// What no copy brings of a tile that has come: beyond the signal's ends, and in whose place zeros are, as it meets no tap. By
+    /// a warpgroup's threads.
+    __device__ __forceinline__ void complete(Spot s, S* samples, int group, int thread) const {
+        const S* const row_in = row_of(s);
+        if (!is_plain(s, row_in + start_of(s))) {
+            const Part part = part_copied(a, row_in + start_of(s), start_of(s), g.needed);
+            const auto fill = [&](int begin, int end) {
+#pragma unroll 1
+                for (int i = begin + thread / 32 * 256; i < end; i += kThreads * 8) {
+                    fill_at_edge(a, samples + i, row_in, start_of(s) + i, min(256, end - i), thread % 32);
+                }
+            };
+            fill(0, part.begin);
+            fill(part.end, g.needed);
+            fence_before_copy();
+            wait_for_warpgroup(group);
+        }
+        auto* const vectors = reinterpret_cast<uint4*>(samples);
+        if (8 * thread < g.before) {
+            vectors[thread] = keep_elements(vectors[thread], g.before - 8 * thread, 8);
+            fence_before_copy();
+        }
+        if (thread == kThreads - 1 && g.end % 8 != 0) {
+            vectors[g.end / 8] = keep_elements(vectors[g.end / 8], 0, g.end % 8);
+            fence_before_copy();
+        }
+        __syncwarp();
+    }
+};
+
 /// A tile is 64 rows of 160 outputs or more, one behind the other in memory. Output 32 p + b of row a = sum over m of X[a][m]
 /// T[m][b] with X[a][m] = sample 32 p + m of row a and T[m][b] = tap m - b. A thread keeps its part of `kChunks` chunks of 32
 /// samples of two rows, and from one p to the next takes one more: T is the same for all. Both the samples of a chunk and the
@@ -39,12 +109,9 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
     constexpr int kOutputs = 16 * kRowOutputs;  // of a warp
     constexpr int kBeyond = row_samples_beyond(kChunks);
     constexpr bool kScaledTaps = std::is_same_v<H, __half>;
-    // Whether there is an epilogue: asked at every position, where memory limits before a call, where products do before code in
-    // line, as they would have to be over before a call; or once, for a loop of its own, which takes as long again to compile. Of
-    // bf16, 2^27 samples (H100), in line and two loops: one product, 511 taps 221 us both, 400 taps 203 and 198; two, 127 taps 190
-    // both, 255 taps 221 and 223.
-    constexpr bool kTwoLoops = kChunks == 13 || kChunks == 15;
-    constexpr bool kEpilogueInLine = !kTwoLoops && (kPieces == 2 || kChunks > kMostChunks);
+    // Whether there is an epilogue is asked at every position: where memory limits before a call, where products do before code in
+    // line, as they would have to be over before a call.
+    constexpr bool kEpilogueInLine = kPieces == 2 || kChunks > kMostChunks;
     constexpr int kTaken = row_chunks_taken(kChunks, kPieces);
     static_assert(row_rows_after(kChunks, kPieces) <= 2 && kBuffers > kGroups && kBuffers <= kMostBuffers);
     extern __shared__ __align__(128) char shared[];
@@ -60,27 +127,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
     S* const beyond = reinterpret_cast<S*>(set_aside) + (group * 3 + warp) * kBeyond;  // of all but the last warp
 
     const auto all = static_cast<unsigned>(a.rows * g.tiles);
-    const auto spot_of = [&](unsigned tile) {
-        const unsigned row = tile / static_cast<unsigned>(g.tiles);
-        return Spot{row, static_cast<int>(tile - row * static_cast<unsigned>(g.tiles))};
-    };
-    const auto start_of = [&](Spot s) { return g.start + static_cast<std::int64_t>(s.tile) * rows_tile(kChunks, kPieces); };
-    const auto is_plain = [&](Spot s, const S* from) {
-        return s.tile >= g.inner_first && s.tile < g.inner_last && reinterpret_cast<std::uintptr_t>(from) % 16 == 0;
-    };
-    const auto copy = [&](unsigned tile, int buffer, std::uint32_t use) {
-        if (tile >= all) { return tell_start(started + buffer, use, tile); }
-        const Spot s = spot_of(tile);
-        const S* const from = static_cast<const S*>(a.in) + s.row * a.in_row + start_of(s);
-        const Part part = is_plain(s, from) ? Part{0, g.needed} : part_copied(a, from, start_of(s), g.needed);
-        if (part.begin < part.end) {
-            copy_bulk(buffers + buffer * kSamples + part.begin, from + part.begin,
-                      static_cast<unsigned>(part.end - part.begin) * sizeof(S), arrived + buffer);
-        } else {
-            arrive(arrived + buffer);
-        }
-        tell_start(started + buffer, use, tile);
-    };
+    const RowCopies<S, kChunks, kPieces> copies{a, g, buffers, arrived, started, all};
 
     // The first tiles come while T is made; more of them would only be in their way.
     if (threadIdx.x == 0) {
@@ -89,7 +136,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
             started[b] = 0;
         }
         fence_before_copy();
-        for (int b = 0; b < kGroups; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
+        for (int b = 0; b < kGroups; ++b) { copies.start(blockIdx.x + b * gridDim.x, b, 1); }
     }
     static_assert(row_scratch_floats(kChunks) * 4 <= row_beyond_bytes(kChunks));
     const int tap_exponent =
@@ -101,7 +148,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
     fence_for_warpgroup();
     __syncthreads();
     if (threadIdx.x == 0) {
-        for (int b = kGroups; b < kBuffers; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
+        for (int b = kGroups; b < kBuffers; ++b) { copies.start(blockIdx.x + b * gridDim.x, b, 1); }
     }
     const std::uint64_t first_entries = matrix_of_cores(__shfl_sync(0xffffffffu, shared_address(taps), 0), 512, 128);
 
@@ -117,35 +164,11 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         if (tile >= all) { break; }
         unsigned later_tile = tile + (kBuffers - kGroups) * gridDim.x;
         if (thread == 0 && later_use != 0 && taken != nullptr) { later_tile = kBuffers * gridDim.x + atomicAdd(taken, 1u); }
-        const Spot s = spot_of(tile);
-        const S* const row_in = static_cast<const S*>(a.in) + s.row * a.in_row;
+        const Spot s = copies.spot_of(tile);
         S* const samples = buffers + buffer * kSamples;
         S* const own = samples + warp * kOutputs;
         wait(arrived + buffer, (use - 1) % 2);
-        if (!is_plain(s, row_in + start_of(s))) {
-            const Part part = part_copied(a, row_in + start_of(s), start_of(s), g.needed);
-            const auto fill = [&](int begin, int end) {
-#pragma unroll 1
-                for (int i = begin + warp * 256; i < end; i += kThreads * 8) {
-                    fill_at_edge(a, samples + i, row_in, start_of(s) + i, min(256, end - i), lane);
-                }
-            };
-            fill(0, part.begin);
-            fill(part.end, g.needed);
-            fence_before_copy();
-            wait_for_warpgroup(group);
-        }
-        // Samples that meet no tap of any output.
-        auto* const vectors = reinterpret_cast<uint4*>(samples);
-        if (8 * thread < g.before) {
-            vectors[thread] = keep_elements(vectors[thread], g.before - 8 * thread, 8);
-            fence_before_copy();
-        }
-        if (thread == kThreads - 1 && g.end % 8 != 0) {
-            vectors[g.end / 8] = keep_elements(vectors[g.end / 8], 0, g.end % 8);
-            fence_before_copy();
-        }
-        __syncwarp();
+        copies.complete(s, samples, group, thread);
 
         unsigned largest = 0;
 #pragma unroll
@@ -219,44 +242,36 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         // The outputs before have left their buffer; every warp has set aside what the next one will overwrite.
         if (lane == 0) { wait_stores_read(); }
         wait_for_warpgroup(group);
-        if (thread == 0 && later_use != 0) { copy(later_tile, leaving, later_use); }
-        const auto make_outputs = [&](auto is_plain) __attribute__((always_inline)) {
-            for_turns<0, kPositions>([&](auto position) __attribute__((always_inline)) {
-                constexpr int p = decltype(position)::value;
-                if constexpr (p + 1 < kPositions) { multiply(std::integral_constant<int, p + 1>{}); }
-                auto& sums_of_p = sum[p % 2];
-                wait_warpgroup_products<(p + 1 < kPositions ? 1 : 0)>(sums_of_p);
-                if constexpr (p + kTaken < kPositions + kChunks - 1) { take(std::integral_constant<int, p + kTaken>{}); }
-                __syncwarp();
-#pragma unroll
-                for (int half = 0; half < 2; ++half) {
-                    float sums[8];
-#pragma unroll
-                    for (int i = 0; i < 8; ++i) { sums[i] = sums_of_p[i / 2][2 * half + i % 2] * (kScaledTaps ? factor : 1); }
-                    uint4& to = *reinterpret_cast<uint4*>((half == 0 ? upper : lower) + p * kChunk);
-                    if constexpr (kEpilogueInLine) {
-                        if (!is_plain()) {
-#pragma unroll
-                            for (int i = 0; i < 8; ++i) { sums[i] = finish(a, sums[i]); }
-                        }
-                        to = as_outputs<S>(sums);
-                    } else if (is_plain()) {
-                        to = as_outputs<S>(sums);
-                    } else {
-                        to = as_finished_outputs<S>(a, float4{sums[0], sums[1], sums[2], sums[3]},
-                                                    float4{sums[4], sums[5], sums[6], sums[7]});
-                    }
-                }
-            });
-        };
+        if (thread == 0 && later_use != 0) { copies.start(later_tile, leaving, later_use); }
         // The same for the four warps, whose products must be the same too.
-        if constexpr (!kTwoLoops) {
-            make_outputs([&] { return a.plain_store != 0; });
-        } else if (a.plain_store != 0) {
-            make_outputs([] { return true; });
-        } else {
-            make_outputs([] { return false; });
-        }
+        const bool plain_store = a.plain_store != 0;
+        for_turns<0, kPositions>([&](auto position) __attribute__((always_inline)) {
+            constexpr int p = decltype(position)::value;
+            if constexpr (p + 1 < kPositions) { multiply(std::integral_constant<int, p + 1>{}); }
+            auto& sums_of_p = sum[p % 2];
+            wait_warpgroup_products<(p + 1 < kPositions ? 1 : 0)>(sums_of_p);
+            if constexpr (p + kTaken < kPositions + kChunks - 1) { take(std::integral_constant<int, p + kTaken>{}); }
+            __syncwarp();
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                float sums[8];
+#pragma unroll
+                for (int i = 0; i < 8; ++i) { sums[i] = sums_of_p[i / 2][2 * half + i % 2] * (kScaledTaps ? factor : 1); }
+                uint4& to = *reinterpret_cast<uint4*>((half == 0 ? upper : lower) + p * kChunk);
+                if constexpr (kEpilogueInLine) {
+                    if (!plain_store) {
+#pragma unroll
+                        for (int i = 0; i < 8; ++i) { sums[i] = finish(a, sums[i]); }
+                    }
+                    to = as_outputs<S>(sums);
+                } else if (plain_store) {
+                    to = as_outputs<S>(sums);
+                } else {
+                    to = as_finished_outputs<S>(a, float4{sums[0], sums[1], sums[2], sums[3]},
+                                                float4{sums[4], sums[5], sums[6], sums[7]});
+                }
+            }
+        });
         fence_before_copy();
         __syncwarp();
         if (finite && o >= 0 && o + kOutputs <= a.count && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {
@@ -273,7 +288,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         }
     }
     // Who waits for the copy that this warpgroup would have started next has no more tiles either.
-    if (thread == 0 && later_use != 0) { copy(all, leaving, later_use); }
+    if (thread == 0 && later_use != 0) { copies.start(all, leaving, later_use); }
     if (lane == 0) { wait_stores(); }
 #endif
 }

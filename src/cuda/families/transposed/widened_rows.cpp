@@ -29,7 +29,7 @@ Problem widened(const Problem& p) {
     inner.dtype = inner.sum_dtype = p.taps_dtype;
     inner.batch.in_stride = row_of(p);
     inner.narrow_taps = false;
-    inner.trivial_epilogue = p.scale == 1 && p.bias == 0 && !p.has_clamp && p.output_dtype == inner.dtype;
+    inner.trivial_epilogue = !p.changes_sums() && p.output_dtype == inner.dtype;
     return inner;
 }
 

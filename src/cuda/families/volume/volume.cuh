@@ -88,23 +88,10 @@ __device__ __forceinline__ void store_narrowed(const VolumeArguments<X>& a, cons
                                                int columns) {
     with_raw(a.output_bytes, [&](auto narrow) {
         using Raw = decltype(narrow);
-        constexpr int kBytes = kAcross * static_cast<int>(sizeof(Raw));
-        constexpr int kVectorBytes = kBytes < 16 ? kBytes : 16;
-        using Vector = typename RawOf<kVectorBytes>::Type;
         Raw raw[kAcross];
         narrow_real_to_raw(a.common.output_type, value, raw);
-        Raw* const to = static_cast<Raw*>(a.out) + index;
-        if (a.store_vectors != 0 && columns == kAcross) {
-            Vector vectors[kBytes / kVectorBytes];
-            memcpy(vectors, raw, kBytes);
-#pragma unroll
-            for (int v = 0; v < kBytes / kVectorBytes; ++v) { __stcs(reinterpret_cast<Vector*>(to) + v, vectors[v]); }
-        } else {
-#pragma unroll
-            for (int i = 0; i < kAcross; ++i) {
-                if (i < columns) { to[i * a.x.out_stride] = raw[i]; }
-            }
-        }
+        store_neighbours(static_cast<Raw*>(a.out) + index, raw, a.store_vectors != 0 && columns == kAcross, columns,
+                         a.x.out_stride);
     });
 }
 

@@ -18,17 +18,20 @@ __device__ __forceinline__ void add_strip(typename Element<S>::Sum (&sum)[R], co
     for (int r = 0; r + 1 < R; ++r) { ring[r] = Element<S>::widen(p[r * step]); }
     p += (R - 1) * step;
     constexpr int kTaps = R % 4 == 0 ? 4 : 1;  // loaded at once
+    const auto load = [](H(&held)[kTaps], const H* from) {
+        if constexpr (kTaps == 4) {
+            load_taps(held, from);
+        } else {
+            held[0] = *from;
+        }
+    };
     int i = 0;
 #pragma unroll 1
     for (; i + R <= count; i += R) {
 #pragma unroll
         for (int q = 0; q < R; q += kTaps) {
             H held[kTaps];
-            if constexpr (kTaps == 4) {
-                load_taps(held, taps + i + q);
-            } else {
-                held[0] = taps[i + q];
-            }
+            load(held, taps + i + q);
 #pragma unroll
             for (int u = 0; u < kTaps; ++u) {
                 ring[(q + u + R - 1) % R] = Element<S>::widen(p[(q + u) * step]);
@@ -42,11 +45,7 @@ __device__ __forceinline__ void add_strip(typename Element<S>::Sum (&sum)[R], co
     for (int q = 0; q < R; q += kTaps) {
         if (i + q >= count) { break; }
         H held[kTaps];
-        if constexpr (kTaps == 4) {
-            load_taps(held, taps + i + q);
-        } else {
-            held[0] = taps[i + q];
-        }
+        load(held, taps + i + q);
 #pragma unroll
         for (int u = 0; u < kTaps; ++u) {
             if (i + q + u < count) {

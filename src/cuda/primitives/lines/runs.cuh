@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "cuda/primitives/copy_async.cuh"
@@ -17,6 +18,25 @@ struct RawOf {
                            std::conditional_t<kBytes == 4, std::uint32_t, std::conditional_t<kBytes == 8, std::uint64_t, uint4>>>>;
     static_assert(sizeof(Type) == kBytes);
 };
+
+/// A thread's neighbouring elements to memory past the caches: by vectors, or the first `count` of them, `step` elements apart.
+template <class Raw, int kCount>
+__device__ __forceinline__ void store_neighbours(Raw* to, const Raw (&raw)[kCount], bool by_vectors, int count, std::int64_t step) {
+    constexpr int kBytes = kCount * static_cast<int>(sizeof(Raw));
+    constexpr int kVectorBytes = kBytes < 16 ? kBytes : 16;
+    using Vector = typename RawOf<kVectorBytes>::Type;
+    if (by_vectors) {
+        Vector vectors[kBytes / kVectorBytes];
+        memcpy(vectors, raw, kBytes);
+#pragma unroll
+        for (int v = 0; v < kBytes / kVectorBytes; ++v) { __stcs(reinterpret_cast<Vector*>(to) + v, vectors[v]); }
+    } else {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+            if (i < count) { to[i * step] = raw[i]; }
+        }
+    }
+}
 
 /// So many threads that work together, this one's number.
 struct Team {

@@ -12,9 +12,9 @@ alignas(128) char shared[test::on_host::kSharedBytes];
 
 namespace tapline::cuda::image_fft_large_rung {
 
-template <class D, bool kAnyType>
-Kernel kernel_of() {
-    return &image_fft_large_kernel<D, kAnyType>;
+template <class D>
+Kernel kernel_of(bool floats) {
+    return pick_kernel<D>(floats);
 }
 
 }  // namespace tapline::cuda::image_fft_large_rung
@@ -26,8 +26,7 @@ const bool added = [] {
     using namespace cuda::image_fft_large_rung;
     for (const int size : {256, 512, 1024, 2048}) {
         with_shape(size, []<class D>() {
-            add_kernel(kernel_of<D, false>(), shared);
-            add_kernel(kernel_of<D, true>(), shared);
+            for (const bool floats : {false, true}) { add_kernel(kernel_of<D>(floats), shared); }
             return 0;
         });
     }

@@ -61,7 +61,7 @@ Limited by: memory up to some thirty taps, then multiply-adds
         Arguments a = arguments_of(prepared, job, on_device);
         a.taps = on_device.taps;
         a.plain_layout = a.in_sample == 1 && a.out_sample == 1;
-        a.plain_store = prepared.problem.scale == 1 && prepared.problem.bias == 0 && !prepared.problem.has_clamp;
+        a.plain_store = !prepared.problem.changes_sums();
         const std::int64_t per_vector = 16 / stored_bytes(prepared.problem.dtype);
         a.tiles = divide_up(a.count + per_vector - 1, std::int64_t{kTile});
         const auto& taps = *reinterpret_cast<const few::TapsByValue<float>*>(prepared.host_taps.data());

@@ -56,7 +56,7 @@ Refusal DigitsRung::refuse_sums(const Problem& p, const cuda_abi::Device& device
     if (p.dtype == kBoolean || p.output_dtype == kBoolean || !is_integer(p.output_dtype)) {
         return "takes and gives integers only, no bool";
     }
-    if (p.scale != 1 || p.bias != 0 || p.has_clamp) { return "neither scales nor limits sums"; }
+    if (p.changes_sums()) { return "neither scales nor limits sums"; }
     if (!knows_taps(p)) { return "the taps' magnitudes are not known"; }
     if (may_overflow(p, likely_bound(p)) || sum_bits(p, likely_bound(p)) != 64) { return "an output might not fit its type"; }
     if (p.x.k > kMostDigitTaps) { return "more than " + std::to_string(kMostDigitTaps) + " taps"; }

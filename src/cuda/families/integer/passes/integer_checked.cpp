@@ -43,10 +43,7 @@ std::uint64_t most_of(const Problem& p, const void* taps) {
 class IntegerChecked final : public IntegerRung {
 public:
     static constexpr Head head(int rank) {
-        return {rank == 1   ? "54"
-                : rank == 2 ? "55"
-                            : "56",
-                "integer_checked", "", R"(
+        return {of_rank(rank, "54", "55", "56"), "integer_checked", "", R"(
 Idea: a pass finds the largest sample; where it says that 64 bits hold every sum, the fastest rung for sums of 64 bits has made
 the outputs, and the one for sums of any size ends before it begins
 Changed: numbers of 64 bits as they mostly are, small, cost a pass more than sums that wrap

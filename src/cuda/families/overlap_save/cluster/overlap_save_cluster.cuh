@@ -98,16 +98,10 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
         for (int direction = 0; direction < 2; ++direction) {
             T x[32];
             T y[32];
-#pragma unroll
-            for (int i = 0; i < 32; ++i) {  // real and imaginary parts exchanged
-                x[i] = im[i];
-                y[i] = re[i];
-            }
+            exchange_parts(x, y, re, im);
             if (direction == 1) {
                 part.wait_for();
-#pragma unroll
-                for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], own[32 * i + lane]); }
-                __syncwarp();
+                multiply_by_lane(y, x, own, lane);
             } else {
 #pragma unroll
                 for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], twiddle_of(i)); }
@@ -124,11 +118,7 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
                     part.start_copy(all_spectra + g.spectrum_first + place.row * g.spectrum_row + (rank * kWarps + warp) * kPoints);
                 }
             });
-#pragma unroll
-            for (int i = 0; i < 32; ++i) {
-                re[i] = x[i];
-                im[i] = y[i];
-            }
+            copy_points(re, im, x, y);
         }
 #pragma unroll
         for (int i = 0; i < 32; ++i) {

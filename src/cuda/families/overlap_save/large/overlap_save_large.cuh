@@ -59,16 +59,10 @@ __device__ __forceinline__ void convolve_remainder(double (&re)[32], double (&im
     for (int direction = 0; direction < 2; ++direction) {
         double x[32];
         double y[32];
-#pragma unroll
-        for (int i = 0; i < 32; ++i) {
-            x[i] = im[i];
-            y[i] = re[i];
-        }
+        exchange_parts(x, y, re, im);
         if (direction == 1) {
             part.wait_for();
-#pragma unroll
-            for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], own[32 * i + lane]); }
-            __syncwarp();
+            multiply_by_lane(y, x, own, lane);
         }
         const auto pair = [&](int i, double* c, double* t) {
             const Point p = pairs[32 * i];
@@ -80,11 +74,7 @@ __device__ __forceinline__ void convolve_remainder(double (&re)[32], double (&im
             __syncwarp();
             if (direction == 0) { part.start_copy(products); }
         });
-#pragma unroll
-        for (int i = 0; i < 32; ++i) {
-            re[i] = x[i];
-            im[i] = y[i];
-        }
+        copy_points(re, im, x, y);
     }
 }
 

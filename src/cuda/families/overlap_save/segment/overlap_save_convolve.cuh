@@ -82,11 +82,7 @@ __device__ __forceinline__ void convolve_points(T (&re)[32], T (&im)[32], const 
         if (direction == 1) { spectrum_comes(); }
         T x[32];
         T y[32];
-#pragma unroll
-        for (int i = 0; i < 32; ++i) {  // real and imaginary parts exchanged
-            x[i] = im[i];
-            y[i] = re[i];
-        }
+        exchange_parts(x, y, re, im);
         // The registers' part of the twiddles is what lane 0 has in the table.
         const Point* const factors = direction == 0 ? tables.twiddles : tables.spectrum + (kCouples ? 2 : 1) * lane;
         // The first of a complex segment's warps has no twiddles.
@@ -111,11 +107,7 @@ __device__ __forceinline__ void convolve_points(T (&re)[32], T (&im)[32], const 
         transform_between<kCouples, 1>(
             x, y, exchange.column(direction), exchange.row(direction), pair, [&] { exchange.sync(); },
             [&] { exchanged(direction); });
-#pragma unroll
-        for (int i = 0; i < 32; ++i) {
-            re[i] = x[i];
-            im[i] = y[i];
-        }
+        copy_points(re, im, x, y);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "cuda/check.hpp"
 #include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/types.hpp"
 #include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
 #include "cuda/primitives/lines/lines.hpp"
 
@@ -49,7 +50,9 @@ bool is_staged(const Problem& p, const Rows& rows, std::int64_t in_sample, std::
     bool vectors = rows.near.in == 1 && std::abs(in_sample) > 1 && whole(lines) && whole(rows.near.length) && whole(in_sample) &&
                    address % 16 == 0;
     for (const RowAxis& axis : rows.others) { vectors = vectors && (axis.length == 1 || whole(axis.in)); }
-    return vectors && rows.near.length >= lines && p.x.boundary != kConstant;
+    const Dtype sums = sums_of(p);
+    return vectors && rows.near.length >= lines && p.x.boundary != kConstant && goes_straight(p.dtype, rows.input_bytes, sums) &&
+           goes_straight(p.output_dtype, rows.output_bytes, sums);
 }
 
 int best_warps(KernelOf kernel_of, std::span<const int> warp_counts, const Problem& p, const cuda_abi::Device& device) {

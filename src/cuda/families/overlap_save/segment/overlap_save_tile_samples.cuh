@@ -43,13 +43,27 @@ __device__ __forceinline__ void read_points(Dtype type, T* re, T* im, const Samp
     });
 }
 
-/// body(Raw()) with the type in which samples of sums X lie in memory.
+/// body(Raw()) with the type of elements that go straight between memory and registers.
+template <class X, class Body>
+__device__ __forceinline__ void with_straight(Dtype type, int bytes, const Body& body) {
+    if constexpr (kIsComplexElement<X> || sizeof(X) == 8) {
+        with_output<X>(type, bytes, body);
+    } else if (type == kOwnType<X>) {
+        body(X{});
+    } else if (bytes == 1) {
+        body(std::uint8_t{});
+    } else {
+        body(std::uint16_t{});
+    }
+}
+
+/// The same with samples.
 template <class X, class Body>
 __device__ __forceinline__ void with_samples(const Rows& rows, const Body& body) {
     if constexpr (kIsComplexElement<X>) {
         body(X{});
     } else {
-        with_input<X>(rows.input_type, rows.input_bytes, body);
+        with_straight<X>(rows.input_type, rows.input_bytes, body);
     }
 }
 
@@ -144,7 +158,7 @@ __device__ __forceinline__ void read_line(const Samples& samples, T (&re)[32], T
     }
 }
 
-/// Samples [first, needed) of a line, some of which do not lie in the piece, to their places there, by its threads. Several loads
+/// Samples [first, needed) of a line, some of which may not lie in the piece, to their places there, by its threads. Several loads
 /// of a thread are under way at once: at both ends of short rows that is what a segment waits for.
 template <class X>
 __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* to, std::int64_t line_at, std::int64_t start,
@@ -153,7 +167,7 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
     const std::int64_t length = a.in_last - a.in_first;
     X constant{};
     if (a.boundary == kConstant) { constant = boundary_constant<X>(a); }
-    with_samples<X>(rows, [&](auto type) {
+    const auto fill = [&](auto type) {
         using Raw = decltype(type);
         const Raw* const line = static_cast<const Raw*>(a.in) + line_at;
 #pragma unroll 1
@@ -178,7 +192,12 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
                 if (t + i * threads < needed) { to[t + i * threads] = is_there[i] ? x[i] : constant; }
             }
         }
-    });
+    };
+    if constexpr (kIsComplexElement<X>) {
+        fill(X{});
+    } else {
+        with_input<X>(rows.input_type, rows.input_bytes, fill);
+    }
 }
 
 /// The samples of a tile to a stage, 16 bytes of neighbouring lines at a time, asynchronously; zeros where nothing is read. By

@@ -63,7 +63,7 @@ __device__ __forceinline__ void store_line(const Arguments& a, const Rows& rows,
             });
         });
     };
-    with_output<X>(a.output_type, rows.output_bytes, [&](auto type) {
+    with_straight<X>(a.output_type, rows.output_bytes, [&](auto type) {
         auto* const to = static_cast<decltype(type)*>(a.out) + at;
         if constexpr (kIsComplexElement<X>) {
             store_part(to, std::integral_constant<int, 0>{}, [&](int r) { return X{re[r], im[r]}; });
@@ -74,22 +74,42 @@ __device__ __forceinline__ void store_line(const Arguments& a, const Rows& rows,
     });
 }
 
-/// An output that is stored with its type.
+/// An output with its type.
+template <class X>
+__device__ __noinline__ void store_any(const Arguments& a, const Rows& rows, std::int64_t at, X x) {
+    with_output<X>(a.output_type, rows.output_bytes, [&](auto type) {
+        using Raw = decltype(type);
+        const X one[1] = {x};
+        Raw raw[1];
+        narrow_to_raw(a.output_type, one, raw);
+        store_element(static_cast<Raw*>(a.out) + at, raw[0]);
+    });
+}
 template <class X>
 struct StoredOutput {
     const Arguments& a;
     const Rows& rows;
     std::int64_t at;
-    __device__ __forceinline__ void operator=(const X& x) const {
-        with_output<X>(a.output_type, rows.output_bytes, [&](auto type) {
-            using Raw = decltype(type);
-            const X one[1] = {x};
-            Raw raw[1];
-            narrow_to_raw(a.output_type, one, raw);
-            store_element(static_cast<Raw*>(a.out) + at, raw[0]);
-        });
-    }
+    __device__ __forceinline__ void operator=(const X& x) const { store_any(a, rows, at, x); }
 };
+
+/// A thread's outputs of a line, summed directly. `line_in`: the line's sample in_first, `line_out`: the thread's first output, in
+/// elements.
+template <class X, class Outputs>
+__device__ __forceinline__ void repair_line(const Arguments& a, const Segments& g, const Outputs& outputs, std::int64_t line_in,
+                                            std::int64_t line_out) {
+    using T = typename Element<X>::Real;
+    const Rows& rows = g.rows;
+    const char* const taps = static_cast<const char*>(a.taps) +
+                             (rows.filters == 1 ? 0 : (rows.first_filter + outputs.row) % rows.filters) * g.filter_bytes;
+    const auto sum_of = [&](std::int64_t o) {
+        if constexpr (kIsComplexElement<X>) {
+            if (!g.real_taps) { return direct_sum_of_line(a, rows, line_in, reinterpret_cast<const X*>(taps), o, X{}); }
+        }
+        return direct_sum_of_line(a, rows, line_in, reinterpret_cast<const T*>(taps), o, X{});
+    };
+    outputs.repair_into(sum_of, [&](int offset) { return StoredOutput<X>{a, rows, line_out + offset * a.out_sample}; });
+}
 
 /// As overlap_save_kernel, of samples that are widened to X, the type of sums, on their way in. A team of segments, Rows::lines of
 /// neighbouring rows, begins and ends together: its threads read samples and write outputs from row to row where these lie closer
@@ -187,7 +207,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             const int end = static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed}));
             X* outside = nullptr;
             // The same for all lines of a team.
-            if (a.boundary != kZero && (start + g.skip < 0 || start + all_needed > length)) {
+            if (!goes_straight(rows.input_type, rows.input_bytes, kOwnType<X>) ||
+                (a.boundary != kZero && (start + g.skip < 0 || start + all_needed > length))) {
                 sync();
                 outside = reinterpret_cast<X*>(points_of_team() + of.line() * line_points);
                 fill_line(a, rows, outside, line_in, start, g.skip, needed, of.thread(), kStep);
@@ -260,6 +281,9 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         using Outputs = SegmentOutputs<X, kWarps>;
         const Outputs outputs{a, g, row, first_output, is_there ? state->wanted : 0, of.thread(), mine};
         const std::int64_t line_out = state->out + of.line() * rows.near.out + (first_output + mine) * a.out_sample;
+        const bool straight = outputs.keeps_sums() || goes_straight(a.output_type, rows.output_bytes, kOwnType<X>);
+        const auto sums = [&] { return reinterpret_cast<X*>(points_of_team() + who.anew().line() * line_points) + mine; };
+        if (!straight) { sync(); }
         bool repair = false;
         fft::for_each_index<0, Shape::kStages>([&](auto stage) {
             constexpr int kStage = decltype(stage)::value;
@@ -271,24 +295,20 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 return;
             }
             if (a.plain_store == 0) { outputs.template finish_all<kStage>(re, im); }
-            store_line<X, Outputs, kStage>(a, rows, line_out, outputs.wanted - mine, re, im);
+            if (straight) {
+                store_line<X, Outputs, kStage>(a, rows, line_out, outputs.wanted - mine, re, im);
+            } else {
+                outputs.template put<kStage>(re, im, [&, to = sums()](int offset) -> X& { return to[offset]; });
+            }
         });
+        if (!straight) {
+            outputs.for_wanted([&](int offset) { store_any(a, rows, line_out + offset * a.out_sample, sums()[offset]); });
+        }
         // Where one of a line's threads had to, all those of the warp do.
         const unsigned any = __ballot_sync(0xffffffffu, repair);
         if (any != 0) {
             repair = (__match_any_sync(0xffffffffu, of.line()) & any) != 0;
-            if (repair && is_there) {
-                const char* const taps = static_cast<const char*>(a.taps) +
-                                         (rows.filters == 1 ? 0 : (rows.first_filter + row) % rows.filters) * g.filter_bytes;
-                const std::int64_t line_in = state->in + of.line() * rows.near.in;
-                const auto sum_of = [&](std::int64_t o) {
-                    if constexpr (kComplex) {
-                        if (!g.real_taps) { return direct_sum_of_line(a, rows, line_in, reinterpret_cast<const X*>(taps), o, X{}); }
-                    }
-                    return direct_sum_of_line(a, rows, line_in, reinterpret_cast<const T*>(taps), o, X{});
-                };
-                outputs.repair_into(sum_of, [&](int offset) { return StoredOutput<X>{a, rows, line_out + offset * a.out_sample}; });
-            }
+            if (repair && is_there) { repair_line<X>(a, g, outputs, state->in + of.line() * rows.near.in, line_out); }
         }
         if (kStagedLines == 0) {
             __syncwarp();

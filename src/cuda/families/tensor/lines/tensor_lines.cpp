@@ -139,7 +139,7 @@ Limited by: memory up to about 60 taps, then the tensor cores
         const Problem& p = prepared.problem;
         Arguments a = arguments_of(prepared, job, on_device);
         a.taps = on_device.taps;
-        a.plain_store = p.scale == 1 && p.bias == 0 && !p.has_clamp;
+        a.plain_store = !p.changes_sums();
         Rows rows = as_real(rows_of(p, job), p.dtype);
         Problem own = as_real(p);  // as the job lies, which may be a piece
         if (p.dtype == kComplex64) {
