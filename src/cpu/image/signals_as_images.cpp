@@ -33,8 +33,9 @@ std::int64_t taps_in_order(const Resolved& p) {
     return kVectorBytes.of(current_target()) / static_cast<std::int64_t>(size_of(real_part_of(p.sum_dtype)));
 }
 
-// The signals as columns: rows of samples side by side, one axis of which may be images.
-std::optional<Resolved> as_image(const Resolved& signals, const Request& request) {
+// Signals side by side as the columns of images, which are read where they lie: where a window of them all leaves the L1 cache,
+// under so few taps that the bits are the same.
+std::optional<Resolved> as_columns(const Resolved& signals, const Request& request) {
     const Resolved& s = signals;
     const bool plain = s.rank == 1 && !s.changes_rate() && !s.is_exact() && s.filters == 1 && !s.complex_taps;
     const bool whole = s.x.n != kUnknownLength && request.facts.finite;
@@ -92,36 +93,18 @@ private:
 
 }  // namespace
 
-std::unique_ptr<core::Executable> executed_as_image(const Resolved& signals, std::unique_ptr<const core::Executable> image,
-                                                    std::unique_ptr<const core::Executable> pieces) {
-    return std::make_unique<AsImage>(signals, std::move(image), std::move(pieces));
-}
-
-bool SignalsAsImagesAlgorithm::takes_outer(const Resolved& problem, const Request& request) const {
-    return inner().takes_outer(problem, request) || as_image(problem, request).has_value();
-}
-
-core::Support SignalsAsImagesAlgorithm::supports(const Resolved& problem, const Request& request) const {
-    return inner().supports(as_image(problem, request) ? core::without_outer(problem) : problem, request);
-}
-
-double SignalsAsImagesAlgorithm::estimate_seconds(const Resolved& problem, const Request& request) const {
-    const std::optional<Resolved> image = as_image(problem, request);
-    return image ? image_direct_algorithm().estimate_seconds(*image, request) : inner().estimate_seconds(problem, request);
-}
-
 std::unique_ptr<core::Executable> SignalsAsImagesAlgorithm::prepare(const Resolved& problem, const void* taps,
                                                                     const Request& request) const {
-    const std::optional<Resolved> image = as_image(problem, request);
+    const std::optional<Resolved> image = as_images_(problem, request);
     if (!image) { return inner().prepare(problem, taps, request); }
     Request of_image = request;
     of_image.whole = nullptr;
-    return executed_as_image(problem, image_direct_algorithm().prepare(*image, taps, of_image),
-                             core::prepare_with_outer(inner(), problem, taps, request));
+    return std::make_unique<AsImage>(problem, images_.prepare(*image, taps, of_image),
+                                     core::prepare_with_outer(inner(), problem, taps, request));
 }
 
 const core::Algorithm& direct_signals_algorithm() {
-    static const SignalsAsImagesAlgorithm kAlgorithm(direct_algorithm());
+    static const SignalsAsImagesAlgorithm kAlgorithm(direct_algorithm(), image_direct_algorithm(), as_columns);
     return kAlgorithm;
 }
 

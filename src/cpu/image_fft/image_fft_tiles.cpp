@@ -23,6 +23,8 @@ constexpr std::int64_t kPitchMultiple = 16;
 // Pitches tried grow by this factor; between them the cost is flat.
 constexpr double kPitchGrowth = 1.1;
 
+// Smaller masks have tiles, whose bits are those of parts of an image.
+constexpr std::int64_t kLeastTapsInHalves = 4096;
 // Turning the points of a transform before and after it.
 constexpr double kTurnNs = 0.6;
 
@@ -87,7 +89,7 @@ ImageFftShape image_fft_shape(const core::Resolved& p, const ImageFftKinds& kind
         }
     }
     best.pairs_down = best.across % 2 == 1;
-    if (kinds.halves && !kinds.checked && shape.pairs) {
+    if (kinds.halves && !kinds.checked && shape.pairs && p.taps() >= kLeastTapsInHalves) {
         const ImageFftShape halves = halves_shape(p, shape);
         if (halves.log2_size > 0 && halves.seconds < best.seconds) { return halves; }
     }
@@ -158,8 +160,8 @@ std::int64_t ImageFftShape::inner_granularity() const {
 }
 
 std::string ImageFftShape::describe() const {
-    return "FFT of 2^" + std::to_string(log2_size) + " points, tiles of " + std::to_string(out_rows) + " x " +
-           std::to_string(out_samples) + " outputs";
+    return "FFT of 2^" + std::to_string(log2_size) + " points, " + (halves ? "halves" : "tiles") + " of " +
+           std::to_string(out_rows) + " x " + std::to_string(out_samples) + " outputs";
 }
 
 ImageFftShape::Pair ImageFftShape::pair(std::int64_t unit) const {
