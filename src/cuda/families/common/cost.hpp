@@ -51,7 +51,7 @@ double slowdown_of_rows(const Problem& p);
 /// 102).
 double slowdown_of_unlike_rows(const Problem& p);
 
-/// Seconds of a launch with a cold L2 cache.
-double estimate(const Problem& p, const cuda_abi::Device& device, const Cost& cost);
+/// Seconds of a launch with a cold L2 cache, of which each thread goes through so many taps.
+double estimate(const Problem& p, const cuda_abi::Device& device, const Cost& cost, double taps_of_a_thread);
 
 }  // namespace tapline::cuda

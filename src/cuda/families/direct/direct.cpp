@@ -26,7 +26,7 @@ Limited by: multiply-adds, one vector from shared memory feeds 48 or 80 of them;
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         Problem known = p;  // one filter's taps come from memory always
         known.taps_come_later = false;
-        return std::max(estimate(known, device, staged::kStagedCost),
+        return std::max(estimate(known, device, staged::kStagedCost, static_cast<double>(known.x.k)),
                         staged::kStagedCost.start + staged::serial_seconds(static_cast<double>(p.x.k), device));
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {

@@ -40,7 +40,7 @@ Limited by: memory: it runs at the speed of the copy
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const few::Way way = few::way_of(p);
-        return way == few::Way::none ? estimate(p, device, kFewCost) : few::seconds_of(way, p, device);
+        return way == few::Way::none ? estimate(p, device, kFewCost, static_cast<double>(p.x.k)) : few::seconds_of(way, p, device);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{default_policy(p, device)};

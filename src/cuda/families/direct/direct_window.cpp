@@ -39,7 +39,7 @@ Limited by: multiply-adds, one vector from shared memory feeds 48 or 80 of them;
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         Problem known = p;
         if (p.dtype != kF32) { known.taps_come_later = false; }  // they are looped over all the same
-        return estimate(known, device, kWindowCost);
+        return estimate(known, device, kWindowCost, static_cast<double>(known.x.k));
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{default_policy(p, device)};

@@ -29,7 +29,7 @@ Limited by: memory where there is one output, multiply-adds where there are many
         return refuse_types(p);
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return std::max(estimate(p, device, staged::kStagedCost),
+        return std::max(estimate(p, device, staged::kStagedCost, 0),
                         staged::serial_seconds(static_cast<double>(p.x.k) / static_cast<double>(segments_of(p, device)), device)) +
                2 * kLaunchSeconds;
     }
