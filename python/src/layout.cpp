@@ -172,7 +172,7 @@ Layout host_layout_of(Problem& problem, const Shape& shape, PyArrayObject* signa
     // A plan holds something for each filter; of more of them it is made for one execution after the other.
     constexpr std::int64_t kMostFilters = 1 << 14;
     // Of few taps that are summed directly in floating point, as small integers are, it holds nothing else.
-    constexpr std::int64_t kMostFewTaps = 32, kMostFiltersOfFewTaps = 1 << 20;
+    constexpr std::int64_t kMostFewTaps = 64, kMostFiltersOfFewTaps = 1 << 20;
     std::int64_t filters = layout.batch.taps_stride != 0 ? layout.batch.count : 1;
     for (const Dimension& d : layout.outer) { filters *= d.taps_stride != 0 ? d.count : 1; }
     const bool wide = is_integer(problem.dtype) && !problem.real_taps && size_of(problem.dtype) > 2;

@@ -12,7 +12,7 @@ namespace tapline::cpu {
 /// than the row that it has, where there are more taps than one or other outputs than samples, or a filter a row.
 std::optional<core::Resolved> as_longest_row(const core::Resolved& problem);
 
-/// `inner`, which has such problems with the longest row.
+/// `inner`, which has such problems with the longest row; short rows go where they lie.
 class OneTapAlgorithm final : public WrappedAlgorithm {
 public:
     using WrappedAlgorithm::WrappedAlgorithm;
@@ -20,9 +20,7 @@ public:
     [[nodiscard]] bool keeps_local(const core::Resolved& problem, const core::Request& request) const override {
         return inner().keeps_local(problem, request);
     }
-    [[nodiscard]] bool takes_outer(const core::Resolved& problem, const core::Request& request) const override {
-        return inner().takes_outer(problem, request) || as_longest_row(problem).has_value();
-    }
+    [[nodiscard]] bool takes_outer(const core::Resolved& problem, const core::Request& request) const override;
     [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override {
         return inner().supports(core::without_outer(problem), request);
     }
