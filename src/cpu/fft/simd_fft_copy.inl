@@ -22,7 +22,8 @@ void turn(T* x_re, T* x_im, const T* f_re, const T* f_im, T by_re, T by_im, T si
         const auto w_re = hn::NegMulAdd(f_i, b_im, hn::Mul(f_r, b_re));
         const auto w_im = hn::Mul(s, hn::MulAdd(f_i, b_re, hn::Mul(f_r, b_im)));
         const auto x = load(d, x_re + i, x_im + i);
-        store(d, Cx<hn::ScalableTag<T>>{hn::NegMulAdd(x.im, w_im, hn::Mul(x.re, w_re)), hn::MulAdd(x.im, w_re, hn::Mul(x.re, w_im))},
+        store(d,
+              Cx<hn::ScalableTag<T>>{hn::NegMulAdd(x.im, w_im, hn::Mul(x.re, w_re)), hn::MulAdd(x.im, w_re, hn::Mul(x.re, w_im))},
               x_re + i, x_im + i);
     }
 }
