@@ -133,8 +133,8 @@ OverlapSaveTaps<T> spectra_of_masks(const core::Resolved& p, const ImageFftShape
                                     int threads) {
     if (shape.halves) { return spectra_of_halves(p, shape, fft, masks, threads); }
     core::Resolved flat;
-    const bool of_f64 = sizeof(T) == sizeof(double);
-    const auto dtype = [of_f64](bool is_complex) {
+    constexpr bool of_f64 = sizeof(T) == sizeof(double);
+    const auto dtype = [](bool is_complex) {
         return is_complex ? of_f64 ? Dtype::complex128 : Dtype::complex64 : of_f64 ? Dtype::f64 : Dtype::f32;
     };
     flat.x.k = (p.y.k - 1) * shape.pitch + shape.halo + 1;
