@@ -14,7 +14,10 @@ namespace {
 using test::GuardedBuffer;
 using test::Random;
 
-bool is_in_halves(const Plan& plan) { return plan.explain().find(" points, halves of ") != std::string::npos; }
+bool is_in_halves(const Plan& plan) {
+    return plan.explain().find(" points, halves of ") != std::string::npos ||
+           plan.explain().find(" points, planes of ") != std::string::npos;
+}
 
 struct Counts {
     int all = 0, in_halves = 0;

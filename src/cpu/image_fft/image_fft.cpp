@@ -152,7 +152,7 @@ private:
     // Of images that are made in parts each has the whole's bits.
     static bool is_part(const Request& request) { return request.whole != nullptr || request.rows_alone; }
     static ImageFftShape shape_of(const Resolved& p, const Request& request) {
-        const ImageFftKinds kinds{.checked = is_checked(request), .halves = !is_part(request)};
+        const ImageFftKinds kinds{.checked = is_checked(request), .planes = !is_part(request)};
         if (request.whole != nullptr) { return image_fft_part_shape(image_fft_shape(*request.whole, kinds), p); }
         return image_fft_shape(is_part(request) ? p : without_idle_taps(p), kinds);
     }

@@ -15,8 +15,8 @@ namespace {
 constexpr double kLoadNs = 0.5;
 constexpr double kFarLoadNs = 1.5;
 constexpr int kMaxLog2Near = 16;
-// A row of a tile's window or of its outputs, however short: 16,909 x 8 pixels of 32 channels under 672 x 1 taps in tiles of 16 samples
-// take 47 ms on two threads, 9 as signals.
+// A row of a tile's window or of its outputs, however short: 16,909 x 8 pixels of 32 channels under 672 x 1 taps in tiles of 16
+// samples take 47 ms on two threads, 9 as signals.
 constexpr double kRowNs = 40;
 // Transforms from this size on share one buffer and all threads; smaller ones where there are few.
 constexpr int kAlwaysLog2Shared = 20;
@@ -27,7 +27,7 @@ constexpr std::int64_t kPitchMultiple = 16;
 constexpr double kPitchGrowth = 1.1;
 
 // Smaller masks have tiles, whose bits are those of parts of an image.
-constexpr std::int64_t kLeastTapsInHalves = 4096;
+constexpr std::int64_t kLeastTapsOfPlanes = 4096;
 // Turning the points of a transform before and after it.
 constexpr double kTurnNs = 0.6;
 
@@ -39,9 +39,11 @@ std::int64_t wrapped(const core::Axis& a) {
     return std::max<std::int64_t>(std::min(a.origin, a.outputs + a.k - 1 - a.origin - a.n), 0);
 }
 
-// One tile that is a plane; `shape` has what does not depend on the tile. log2_size 0: none is large enough.
-ImageFftShape halves_shape(const core::Resolved& p, ImageFftShape shape) {
-    shape.halves = true;
+// One tile that is a plane, in halves if it is real; `shape` has what does not depend on the tile. log2_size 0: none is large
+// enough.
+ImageFftShape plane_shape(const core::Resolved& p, ImageFftShape shape) {
+    shape.plane = true;
+    shape.halves = shape.pairs;
     shape.wrapped_rows = wrapped(p.y);
     shape.wrapped_samples = wrapped(p.x) * shape.step;
     shape.out_rows = p.y.outputs;
@@ -51,12 +53,12 @@ ImageFftShape halves_shape(const core::Resolved& p, ImageFftShape shape) {
     shape.pitch = divided_up(shape.out_samples + shape.halo - shape.wrapped_samples, kPitchMultiple) * kPitchMultiple;
     const std::int64_t positions = (shape.out_rows + p.y.k - 1 - shape.wrapped_rows) * shape.pitch;
     shape.log2_size = kMinLog2Fft;
-    while ((std::int64_t{2} << shape.log2_size) < positions) { ++shape.log2_size; }
+    while ((std::int64_t{shape.halves ? 2 : 1} << shape.log2_size) < positions) { ++shape.log2_size; }
     if (shape.log2_size > kMaxLog2Fft) { return {}; }
     const auto points = std::ldexp(1.0, shape.log2_size);
     const double load = shape.log2_size <= kMaxLog2Near ? kLoadNs : kFarLoadNs;
-    shape.seconds = static_cast<double>(shape.planes) *
-                    (transform_seconds(shape.log2_size, real_part_of(p.sum_dtype)) + (load + kTurnNs) * 1e-9 * points);
+    shape.seconds = static_cast<double>(shape.planes) * (transform_seconds(shape.log2_size, real_part_of(p.sum_dtype)) +
+                                                         (load + (shape.halves ? kTurnNs : 0)) * 1e-9 * points);
     return shape;
 }
 
@@ -93,9 +95,9 @@ ImageFftShape image_fft_shape(const core::Resolved& p, const ImageFftKinds& kind
         }
     }
     best.pairs_down = best.across % 2 == 1;
-    if (kinds.halves && !kinds.checked && shape.pairs && p.taps() >= kLeastTapsInHalves) {
-        const ImageFftShape halves = halves_shape(p, shape);
-        if (halves.log2_size > 0 && halves.seconds < best.seconds) { return halves; }
+    if (kinds.planes && !kinds.checked && p.taps() >= kLeastTapsOfPlanes) {
+        const ImageFftShape plane = plane_shape(p, shape);
+        if (plane.log2_size > 0 && plane.seconds < best.seconds) { return plane; }
     }
     return best;
 }
@@ -164,8 +166,11 @@ std::int64_t ImageFftShape::inner_granularity() const {
 }
 
 std::string ImageFftShape::describe() const {
-    return "FFT of 2^" + std::to_string(log2_size) + " points, " + (halves ? "halves" : "tiles") + " of " +
-           std::to_string(out_rows) + " x " + std::to_string(out_samples) + " outputs";
+    return "FFT of 2^" + std::to_string(log2_size) + " points, " +
+           (halves  ? "halves"
+            : plane ? "planes"
+                    : "tiles") +
+           " of " + std::to_string(out_rows) + " x " + std::to_string(out_samples) + " outputs";
 }
 
 ImageFftShape::Pair ImageFftShape::pair(std::int64_t unit) const {

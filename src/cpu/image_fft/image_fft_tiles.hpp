@@ -25,9 +25,10 @@ struct ImageFftShape {
     /// Pairs are tiles one below the other (a last row's still side by side): where a row has an odd number of tiles, so that who
     /// is paired with whom is decided within two rows and two columns of tiles, wherever a part of the image begins.
     bool pairs_down = false;
-    /// A plane is one real tile, whose halves are the parts of one transform of half its size (fft/right_angle.hpp).
+    bool plane = false;  ///< a tile is a plane, of which parts of an image know nothing
+    /// It is real, and its halves are the parts of one transform of half its size (fft/right_angle.hpp).
     bool halves = false;
-    /// Of that tile, zeros behind the image that need not be there, as its end meets those before the image.
+    /// Of a tile that is a plane, zeros behind the image that need not be there, as its end meets those before the image.
     std::int64_t wrapped_rows = 0, wrapped_samples = 0;
     double seconds = 0;  ///< predicted, one thread
 
@@ -47,7 +48,7 @@ struct ImageFftShape {
 /// Which of the shapes may be taken.
 struct ImageFftKinds {
     bool checked = false;  ///< of samples of f32 that are transformed in double, and no others
-    bool halves = true;
+    bool planes = true;    ///< tiles that are whole planes, whose bits no part of an image has
 };
 
 /// The cheapest; bits do not depend on the number of threads.
