@@ -116,6 +116,15 @@ def test_every_chunking_of_images_gives_the_bits_of_the_whole(seed):
         np.testing.assert_array_equal(computed(lazy), whole)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_masks_larger_than_an_image_keep_the_bits_too(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(rng.integers(3, 40, 2)).astype(np.float32)
+    taps = rng.standard_normal(rng.integers(30, 64, 2)).astype(np.float32)
+    lazy = tapline.dask.image(da.from_array(x, chunks=drawn_chunks(rng, x.shape)), taps, MODES[seed % 2])
+    np.testing.assert_array_equal(computed(lazy), tapline.image(x, taps, MODES[seed % 2]))
+
+
 def test_large_masks_by_transforms_keep_the_bits_too():
     rng = np.random.default_rng(7)
     x = rng.standard_normal((700, 500)).astype(np.float32)

@@ -141,7 +141,7 @@ public:
         return with_real_type(p.sum_dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
             const T* const given = static_cast<const T*>(taps);
             std::vector<T> busy(given, given + p.filters * p.taps() * (p.complex_taps ? 2 : 1));
-            const Resolved problem = is_part(request) ? p : without_idle_taps(p, busy);
+            const Resolved problem = without_idle_taps(p, whole_of(p, request), busy);
             if (is_checked(request)) { return prepare_checked_image(problem, busy.data(), request, shape); }
             return std::make_unique<ImageFft<T>>(problem, shape, busy.data(), request);
         });
@@ -151,10 +151,14 @@ private:
     static bool is_checked(const Request& request) { return request.accuracy == Accuracy::strict; }
     // Of images that are made in parts each has the whole's bits.
     static bool is_part(const Request& request) { return request.whole != nullptr || request.rows_alone; }
+    static const Resolved& whole_of(const Resolved& p, const Request& request) {
+        return request.whole == nullptr ? p : *request.whole;
+    }
     static ImageFftShape shape_of(const Resolved& p, const Request& request) {
         const ImageFftKinds kinds{.checked = is_checked(request), .planes = !is_part(request)};
-        if (request.whole != nullptr) { return image_fft_part_shape(image_fft_shape(*request.whole, kinds), p); }
-        return image_fft_shape(is_part(request) ? p : without_idle_taps(p), kinds);
+        const Resolved& whole = whole_of(p, request);
+        const ImageFftShape shape = image_fft_shape(without_idle_taps(whole, whole), kinds);
+        return request.whole == nullptr ? shape : image_fft_part_shape(shape, p);
     }
 };
 

@@ -121,16 +121,16 @@ core::Axis with(core::Axis axis, const Busy& busy) {
 
 }  // namespace
 
-core::Resolved without_idle_taps(const core::Resolved& problem) {
+core::Resolved without_idle_taps(const core::Resolved& problem, const core::Resolved& whole) {
     core::Resolved p = problem;
-    p.y = with(problem.y, busy_taps(problem.y));
-    p.x = with(problem.x, busy_taps(problem.x));
+    p.y = with(problem.y, busy_taps(whole.y));
+    p.x = with(problem.x, busy_taps(whole.x));
     return p;
 }
 
 template <class T>
-core::Resolved without_idle_taps(const core::Resolved& problem, std::vector<T>& taps) {
-    const Busy rows = busy_taps(problem.y), columns = busy_taps(problem.x);
+core::Resolved without_idle_taps(const core::Resolved& problem, const core::Resolved& whole, std::vector<T>& taps) {
+    const Busy rows = busy_taps(whole.y), columns = busy_taps(whole.x);
     const std::int64_t parts = problem.complex_taps ? 2 : 1, count = (columns.last - columns.first) * parts;
     auto to = taps.begin();
     for (std::int64_t f = 0; f < problem.filters; ++f) {
@@ -140,10 +140,10 @@ core::Resolved without_idle_taps(const core::Resolved& problem, std::vector<T>& 
         }
     }
     taps.erase(to, taps.end());
-    return without_idle_taps(problem);
+    return without_idle_taps(problem, whole);
 }
-template core::Resolved without_idle_taps<float>(const core::Resolved&, std::vector<float>&);
-template core::Resolved without_idle_taps<double>(const core::Resolved&, std::vector<double>&);
+template core::Resolved without_idle_taps<float>(const core::Resolved&, const core::Resolved&, std::vector<float>&);
+template core::Resolved without_idle_taps<double>(const core::Resolved&, const core::Resolved&, std::vector<double>&);
 
 bool shares_transforms(const ImageFftShape& shape, int threads) {
     return shape.log2_size >= kAlwaysLog2Shared ||

@@ -54,11 +54,11 @@ struct ImageFftKinds {
 /// The cheapest; bits do not depend on the number of threads.
 ImageFftShape image_fft_shape(const core::Resolved& problem, const ImageFftKinds& kinds);
 
-/// Without the taps that meet no sample at any output: those of a mask that reaches far beyond an image under zero boundaries.
-/// `taps` become those that are left.
+/// Without the taps that meet no sample at any output of `whole`, of which `problem` is all or a part: those of a mask that reaches
+/// far beyond an image under zero boundaries. `taps` become those that are left.
 template <class T>
-core::Resolved without_idle_taps(const core::Resolved& problem, std::vector<T>& taps);
-core::Resolved without_idle_taps(const core::Resolved& problem);
+core::Resolved without_idle_taps(const core::Resolved& problem, const core::Resolved& whole, std::vector<T>& taps);
+core::Resolved without_idle_taps(const core::Resolved& problem, const core::Resolved& whole);
 
 /// Whether all threads work on one transform at a time, as in one dimension (overlap_save_shape.cpp).
 bool shares_transforms(const ImageFftShape& shape, int threads);

@@ -26,7 +26,7 @@ std::optional<Resolved> as_rows(const Resolved& s, const Request& request) {
     Resolved image = s;
     image.rank = 2;
     image.channels = {.length = 1, .in_stride = 1, .out_stride = 1};
-    const ImageFftShape shape = image_fft_shape(without_idle_taps(image), {});
+    const ImageFftShape shape = image_fft_shape(without_idle_taps(image, image), {});
     if (shape.log2_size == 0 || !shape.halves) { return std::nullopt; }
     const double seconds = overlap_save_shape(s, request.threads).seconds;
     return shape.seconds < kWorthwhile * seconds ? std::optional(image) : std::nullopt;
