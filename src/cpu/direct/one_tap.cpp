@@ -8,7 +8,6 @@
 #include "core/plan/repeated.hpp"
 #include "core/problem/arrange.hpp"
 #include "core/problem/window.hpp"
-#include "cpu/caches.hpp"
 #include "cpu/lines/simd_lines.hpp"
 
 namespace tapline::cpu {
@@ -117,16 +116,16 @@ private:
     std::unique_ptr<const core::Executable> rows_, longest_rows_;
 };
 
-}  // namespace
-
 // Whether every output is its own sample times one and the same tap.
-static bool is_each_its_own(const Resolved& problem) {
+bool is_each_its_own(const Resolved& problem) {
     const core::Axis& x = problem.x;
     const bool of_itself = x.k == 1 && x.origin == 0 && x.outputs == x.n && x.n != kUnknownLength;
     const auto has_own = [](const Batch& b) { return b.length > 1 && b.taps_stride != 0; };
     return problem.rank == 1 && of_itself && !problem.changes_rate() && problem.filters == 1 && !has_own(problem.batch) &&
            std::none_of(problem.outer.begin(), problem.outer.end(), has_own);
 }
+
+}  // namespace
 
 std::optional<Resolved> as_longest_row(const Resolved& problem) {
     const core::Axis& x = problem.x;

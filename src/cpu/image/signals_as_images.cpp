@@ -35,8 +35,7 @@ std::int64_t taps_in_order(const Resolved& p) {
 
 // Signals side by side as the columns of images, which are read where they lie: where a window of them all leaves the L1 cache,
 // under so few taps that the bits are the same.
-std::optional<Resolved> as_columns(const Resolved& signals, const Request& request) {
-    const Resolved& s = signals;
+std::optional<Resolved> as_columns(const Resolved& s, const Request& request) {
     const bool plain = s.rank == 1 && !s.changes_rate() && !s.is_exact() && s.filters == 1 && !s.complex_taps;
     const bool whole = s.x.n != kUnknownLength && request.facts.finite;
     if (!plain || !whole || s.dtype != s.sum_dtype || s.output_dtype != s.dtype || s.x.k < 2) { return std::nullopt; }

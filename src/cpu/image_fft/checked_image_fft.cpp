@@ -20,27 +20,19 @@
 #include "cpu/image/image_direct.hpp"
 #include "cpu/image_fft/image_tiles.hpp"
 #include "cpu/overlap_save/checked_bound.hpp"
+#include "cpu/overlap_save/checked_overlap_save.hpp"
 
 namespace tapline::cpu {
 namespace {
 
 // Outputs of a row that are looked at again together: where one must be summed directly all are.
 constexpr std::int64_t kGroup = 32;
-// Between the two parts of a window: neither the same sets of a cache nor addresses that a load takes for a recent store.
-constexpr std::int64_t kSkew = 528;
-
-WindowLayout contiguous_layout(const FftTables<double>& t) { return {t.size, 1, t.size, t.size, t.size + kSkew}; }
 
 OverlapSaveTaps<double> spectra_of(const core::Resolved& problem, const ImageFftShape& shape, const BlockFft<double>& fft,
                                    const float* taps, int threads) {
     const std::int64_t reals = problem.filters * problem.taps() * (problem.complex_taps ? 2 : 1);
     const std::vector<double> wide(taps, taps + reals);
     return spectra_of_masks<double>(problem, shape, fft, wide.data(), threads);
-}
-
-core::Request one_thread(core::Request request) {
-    request.threads = 1;
-    return request;
 }
 
 class CheckedImageFft final : public core::Executable {
@@ -52,11 +44,11 @@ public:
           kernels_(image_kernels(target_).of<float>()),
           lines_(problem_, kernels_),
           fft_(target_, shape.log2_size),
-          layout_(contiguous_layout(tables())),
+          layout_(checked_layout(tables())),
           tiles_(problem_, shape_, lines_, kernels_, fft_kernels<float>(target_), layout_),
           taps_(spectra_of(problem_, shape_, fft_.wide(), taps, request.threads)),
           bound_(problem_, shape.log2_size, taps, {.width = problem.x.k, .pitch = shape.pitch, .step = shape.step}),
-          direct_(problem_, taps, one_thread(request), 0),
+          direct_(problem_, taps, on_one_thread(request), 0),
           threads_(core::worthwhile_threads(shape.seconds, request.threads)),
           shared_(shares_transforms(shape, threads_)) {}
 
@@ -89,7 +81,7 @@ private:
     [[nodiscard]] const FftTables<double>& tables() const { return fft_.wide().tables(); }
     [[nodiscard]] int slots() const { return shared_ ? 1 : threads_; }
     [[nodiscard]] int transform_threads() const { return shared_ ? threads_ : 1; }
-    [[nodiscard]] std::int64_t window_extent() const { return 2 * layout_.size + kSkew + kImagePadding; }
+    [[nodiscard]] std::int64_t window_extent() const { return extent_of(layout_) + kImagePadding; }
     [[nodiscard]] std::int64_t small_bytes() const { return layout_.size / 8; }
     static std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
     [[nodiscard]] std::size_t double_bytes() const {

@@ -26,8 +26,6 @@ constexpr std::int64_t kPitchMultiple = 16;
 // Pitches tried grow by this factor; between them the cost is flat.
 constexpr double kPitchGrowth = 1.1;
 
-// Smaller masks have tiles, whose bits are those of parts of an image.
-constexpr std::int64_t kLeastTapsOfPlanes = 4096;
 // Turning the points of a transform before and after it.
 constexpr double kTurnNs = 0.6;
 

@@ -45,6 +45,9 @@ struct ImageFftShape {
     [[nodiscard]] std::string describe() const;
 };
 
+/// Smaller masks have tiles, whose bits are those of parts of an image.
+inline constexpr std::int64_t kLeastTapsOfPlanes = 4096;
+
 /// Which of the shapes may be taken.
 struct ImageFftKinds {
     bool checked = false;  ///< of samples of f32 that are transformed in double, and no others

@@ -22,7 +22,7 @@ std::optional<Resolved> as_rows(const Resolved& s, const Request& request) {
     const bool whole = s.x.n != kUnknownLength && request.facts.finite && !request.host_buffers;
     const bool alone = request.whole == nullptr && !request.rows_alone && request.accuracy != Accuracy::strict;
     const bool real = !is_complex(s.sum_dtype) && s.dtype == s.sum_dtype && s.output_dtype == s.dtype;
-    if (!plain || !whole || !alone || !real) { return std::nullopt; }
+    if (!plain || !whole || !alone || !real || s.x.k < kLeastTapsOfPlanes) { return std::nullopt; }
     Resolved image = s;
     image.rank = 2;
     image.channels = {.length = 1, .in_stride = 1, .out_stride = 1};

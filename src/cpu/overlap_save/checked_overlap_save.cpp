@@ -31,7 +31,7 @@ namespace {
 constexpr std::int64_t kGroup = 32;
 // Outputs that a thread sums directly at a time, where threads share a transform.
 constexpr std::int64_t kDirectPiece = 4096;
-// Between the two parts of a window: neither the same sets of a cache nor addresses that a load takes for a recent store.
+// Between the two parts of a window.
 constexpr std::int64_t kSkew = 528;
 
 core::Resolved in_double(const core::Resolved& problem) {
@@ -51,8 +51,6 @@ OverlapSaveTaps<double> spectra_of(const core::Resolved& problem, const OverlapS
     return prepared;
 }
 
-WindowLayout layout_of(const FftTables<double>& t) { return {t.size, t.rows, t.columns, t.columns, t.size + kSkew}; }
-
 template <class X, class H>
 class CheckedOverlapSave final : public core::Executable {
 public:
@@ -62,12 +60,12 @@ public:
           threads_(request.threads),
           target_(current_target()),
           fft_(target_, shape.log2_size),
-          layout_(layout_of(tables())),
+          layout_(checked_layout(tables())),
           taps_(spectra_of(problem_, shape, fft_.wide(), static_cast<const float*>(taps), request.threads)),
           bound_(problem_, shape.log2_size, static_cast<const float*>(taps)),
           cells_(problem_, tables().size, shape.block),
           io_(problem_, shape_, layout_, fft_kernels<float>(target_)),
-          direct_(problem_, taps, one_thread(request)),
+          direct_(problem_, taps, on_one_thread(request)),
           transform_seconds_(checked_transform_seconds(shape.log2_size)),
           direct_output_seconds_(direct_seconds_of_output(problem_)) {}
 
@@ -86,8 +84,8 @@ public:
             auto* const window = reinterpret_cast<float*>(data + tables().extent);
             const Slot place{.data = data,
                              .window = window,
-                             .sums = window + window_extent(),
-                             .small = reinterpret_cast<std::uint8_t*>(window + 2 * window_extent()),
+                             .sums = window + extent_of(layout_),
+                             .small = reinterpret_cast<std::uint8_t*>(window + 2 * extent_of(layout_)),
                              .scratch = reinterpret_cast<double*>(scratch + index * scratch_bytes()),
                              .direct = direct + index * direct_bytes()};
             run({call, unit, place, unit.row[0] % problem_.filters});
@@ -122,22 +120,16 @@ private:
     [[nodiscard]] const FftTables<double>& tables() const { return fft_.wide().tables(); }
     [[nodiscard]] int transform_threads() const { return shape_.shared ? threads_ : 1; }
     [[nodiscard]] int scratches() const { return std::max(shape_.slots, transform_threads()); }
-    [[nodiscard]] std::int64_t window_extent() const { return 2 * layout_.size + kSkew; }
     [[nodiscard]] std::int64_t small_bytes() const { return layout_.size / 8; }  // of one part
     static std::size_t aligned(std::int64_t bytes) { return static_cast<std::size_t>((bytes + 63) / 64 * 64); }
     [[nodiscard]] std::size_t slot_bytes() const {
-        return aligned(tables().extent * std::int64_t{sizeof(double)} + 2 * window_extent() * std::int64_t{sizeof(float)} +
+        return aligned(tables().extent * std::int64_t{sizeof(double)} + 2 * extent_of(layout_) * std::int64_t{sizeof(float)} +
                        2 * small_bytes());
     }
     [[nodiscard]] std::size_t scratch_bytes() const {
         return static_cast<std::size_t>(tables().scratch_extent) * sizeof(double);  // side by side without a gap
     }
     [[nodiscard]] std::size_t direct_bytes() const { return aligned(static_cast<std::int64_t>(direct_.workspace_bytes())); }
-
-    static core::Request one_thread(core::Request request) {
-        request.threads = 1;
-        return request;
-    }
 
     void run(const Work& work) const {
         FftSource<float> source = io_.direct_source(work.call, work.unit);
@@ -350,6 +342,13 @@ private:
 };
 
 }  // namespace
+
+WindowLayout checked_layout(const FftTables<double>& t) { return {t.size, t.rows, t.columns, t.columns, t.size + kSkew}; }
+
+core::Request on_one_thread(core::Request request) {
+    request.threads = 1;
+    return request;
+}
 
 core::Support supports_checked(const core::Resolved& problem, const core::Request& request) {
     if (real_part_of(problem.dtype) != Dtype::f32) {
