@@ -60,7 +60,8 @@ ImageDirect<T>::ImageDirect(const Resolved& problem, const void* taps, const Req
       seconds_(seconds),
       plane_taps_(problem.y.k * problem.x.k),
       in_groups_(plane_taps_ > (problem.rank == 2 ? kTapsInTurn : kPlaneTapsInTurn)),
-      rows_(kernels_.call_rows(problem.y.k, problem.x.k)),
+      rows_(kernels_.call_rows(problem.y.k, problem.x.k, false)),
+      stream_rows_(kernels_.call_rows(problem.y.k, problem.x.k, true)),
       ring_(problem.y.k + rows_ - 1 + lines_.rows_together() - 1) {
     const auto count = static_cast<std::size_t>(problem.filters * problem.taps());
     const T* from = static_cast<const T*>(taps);
@@ -91,21 +92,32 @@ void ImageDirect<T>::execute(const core::Output& output, const core::Input& inpu
     void* const out = output.data;
     const void* const in = input.main.data;
     const ImageTasks tasks = divide(problem_, lines_, out, block_, 2 * problem_.y.k, threads_, true);
+    const std::int64_t edges = tasks.has_edges() ? 1 : 0, segments = tasks.segments - 2 * edges;
     const auto body = [&](std::int64_t task, int slot) {
-        const std::int64_t layer = task / tasks.segments / tasks.bands, z = layer % problem_.z.outputs;
-        const std::int64_t band = task / tasks.segments % tasks.bands, first = band * tasks.band;
-        const Job job{.tasks = tasks,
-                      .plane = lines_.plane(layer / problem_.z.outputs),
-                      .segment = tasks.segment(task % tasks.segments),
-                      .z = z,
-                      .first = first,
-                      .last = std::min(first + tasks.band, problem_.y.outputs),
-                      .out = at(out, z * problem_.z.out_stride, problem_.output_dtype),
-                      .in = in,
-                      .scratch = workspace.data() + static_cast<std::size_t>(slot) * slot_bytes()};
+        const std::int64_t layer = task / segments / tasks.bands, z = layer % problem_.z.outputs;
+        const std::int64_t band = task / segments % tasks.bands, first = band * tasks.band, index = task % segments;
+        Job job{.tasks = tasks,
+                .plane = lines_.plane(layer / problem_.z.outputs),
+                .segment = tasks.segment(index + edges),
+                .z = z,
+                .first = first,
+                .last = std::min(first + tasks.band, problem_.y.outputs),
+                .out = at(out, z * problem_.z.out_stride, problem_.output_dtype),
+                .in = in,
+                .scratch = workspace.data() + static_cast<std::size_t>(slot) * slot_bytes()};
         if (job.segment.count > 0) { run(job); }
+        // An edge is whole vectors, of which some are made twice: no other task writes them.
+        const std::int64_t before = whole_vectors(tasks.inner_first), behind = whole_vectors(tasks.elements - tasks.inner_last);
+        if (edges > 0 && index == 0 && before > 0) {
+            job.segment = {0, before};
+            run(job);
+        }
+        if (edges > 0 && index == segments - 1 && behind > 0) {
+            job.segment = {tasks.elements - behind, behind};
+            run(job);
+        }
     };
-    core::parallel_for(tasks.tasks() * problem_.z.outputs, threads_, std::cref(body), seconds_);
+    core::parallel_for(segments * tasks.bands * tasks.planes * problem_.z.outputs, threads_, std::cref(body), seconds_);
 }
 
 template <class T>
@@ -141,12 +153,12 @@ void ImageDirect<T>::run(const Job& job) const {
     const T** const rows = reinterpret_cast<const T**>(beyond + beyond_elements());
     const std::int64_t vectors = whole_vectors(segment.count);
     const std::int64_t halo = (problem_.x.k - 1) * lines_.step(), left = segment.first - problem_.x.origin * lines_.step();
-    const bool edge =
-        tasks.inner_first < tasks.inner_last && (segment.first < tasks.inner_first || segment.first >= tasks.inner_last);
-    const bool inner = !edge && tasks.inner_first < tasks.inner_last;
+    const bool inner = segment.first >= tasks.inner_first && segment.first + segment.count <= tasks.inner_last;
+    const bool stream = tasks.stream && (inner || !tasks.has_edges());
     const bool adds = in_groups_ || problem_.z.k > 1;
+    const bool in_vectors = vectors == segment.count || (!adds && segment.count >= kImagePadding);
     const bool in_place =
-        inner && lines_.is_plain_output() && !problem_.complex_taps && (tasks.aligned || !tasks.stream) && (!adds || !tasks.stream);
+        in_vectors && lines_.is_plain_output() && !problem_.complex_taps && (!stream || (inner && tasks.aligned && !adds));
     std::array<Layer, kMostLayers> layers;
     std::size_t count = 0;
     for (std::int64_t tz = 0; tz < problem_.z.k; ++tz) {
@@ -167,15 +179,16 @@ void ImageDirect<T>::run(const Job& job) const {
     call.height = problem_.y.k;
     call.width = problem_.x.k;
     call.step = lines_.step();
-    call.count = vectors;
-    for (std::int64_t y = job.first; y < job.last; y += rows_) {
-        call.rows = std::min(rows_, job.last - y);
+    call.count = in_place ? segment.count : vectors;
+    const std::int64_t together = stream ? stream_rows_ : rows_;
+    for (std::int64_t y = job.first; y < job.last; y += together) {
+        call.rows = std::min(together, job.last - y);
         const std::int64_t top = y - problem_.y.origin, window_rows = call.rows + problem_.y.k - 1;
         const auto sum_layers = [&](T* to, std::int64_t pitch, std::size_t part) {
             call.out = to;
             call.out_pitch = pitch;
             if (count == 0) {
-                for (std::int64_t r = 0; r < call.rows; ++r) { std::fill_n(to + r * pitch, vectors, T{}); }
+                for (std::int64_t r = 0; r < call.rows; ++r) { std::fill_n(to + r * pitch, call.count, T{}); }
             }
             for (std::size_t i = 0; i < count; ++i) {
                 call.in = layers[i].window ? layers[i].window->at(top, window_rows)
@@ -185,8 +198,8 @@ void ImageDirect<T>::run(const Job& job) const {
             }
         };
         if (in_place) {
-            call.stream = tasks.stream;
-            sum_layers(lines_.target(job.out, job.plane, y, segment.first, vectors), problem_.y.out_stride * lines_.parts(), 0);
+            call.stream = stream;
+            sum_layers(lines_.target(job.out, job.plane, y, segment.first, call.count), problem_.y.out_stride * lines_.parts(), 0);
             continue;
         }
         sum_layers(sums, sums_pitch_, 0);
@@ -195,7 +208,7 @@ void ImageDirect<T>::run(const Job& job) const {
             combine(sums, call.rows, segment.count);
         }
         for (std::int64_t r = 0; r < call.rows; ++r) {
-            lines_.store(job.out, job.plane, y + r, segment.first, segment.count, sums + r * sums_pitch_, tasks.stream && !edge);
+            lines_.store(job.out, job.plane, y + r, segment.first, segment.count, sums + r * sums_pitch_, stream);
         }
     }
     if (tasks.stream) { kernels_.flush(); }

@@ -65,8 +65,9 @@ private:
     double seconds_;  ///< on one thread
     std::int64_t plane_taps_;
     bool in_groups_;
-    std::int64_t rows_;  ///< of outputs at a time
-    std::int64_t ring_;  ///< input rows in work
+    std::int64_t rows_;         ///< of outputs at a time
+    std::int64_t stream_rows_;  ///< where they go past the caches, at most as many
+    std::int64_t ring_;         ///< input rows in work
     std::int64_t block_ = 0, pitch_ = 0, sums_pitch_ = 0;
 };
 

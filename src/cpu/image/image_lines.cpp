@@ -12,6 +12,8 @@ namespace {
 
 // Few elements of each row, as at an image's left and right edges, are no stream that the hardware would follow.
 constexpr std::int64_t kNarrow = 256, kRowsAhead = 16;
+// Elements beyond an image's left and right edges whose places are found once for several rows.
+constexpr std::int64_t kMostBeside = 64;
 
 }  // namespace
 
@@ -124,6 +126,10 @@ void ImageLines<T>::gather(T* to, const void* in, const Plane& plane, std::int64
 template <class T>
 void ImageLines<T>::gather_rows(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
                                 std::int64_t first, std::int64_t count) const {
+    const std::int64_t beside = std::max<std::int64_t>(-first, 0) + std::max<std::int64_t>(first + count - in_elements(), 0);
+    if (is_in_place() && y >= 0 && y + rows <= problem_.y.n && beside <= kMostBeside) {
+        return gather_in_place(to, pitch, in, plane, y, rows, first, count);
+    }
     if (!across_ || y < 0 || y + rows > problem_.y.n) {
         for (std::int64_t r = 0; r < rows; ++r) { gather(to + r * pitch, in, plane, y + r, first, count); }
         return;
@@ -135,6 +141,26 @@ void ImageLines<T>::gather_rows(T* to, std::int64_t pitch, const void* in, const
         gather_beside(to + r * pitch, in, plane, y + r, first, first, from);
         gather_beside(to + r * pitch, in, plane, y + r, first, until, last);
     }
+}
+
+// Rows of the image whose elements are read as they are.
+template <class T>
+void ImageLines<T>::gather_in_place(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y,
+                                    std::int64_t rows, std::int64_t first, std::int64_t count) const {
+    const std::int64_t row_stride = problem_.y.in_stride * parts_, last = first + count;
+    const std::int64_t from = std::clamp<std::int64_t>(0, first, last), until = std::clamp(in_elements(), from, last);
+    const T* const row = static_cast<const T*>(in) + (plane.image * problem_.batch.in_stride + y * problem_.y.in_stride) * parts_;
+    kernels_.copy_rows(to + (from - first), pitch, row + from, row_stride, rows, until - from);
+    const auto beside = [&](std::int64_t e) {
+        const std::int64_t pixel = e >= 0 ? e / step_ : -((-e + step_ - 1) / step_), part = e - pixel * step_;
+        const std::int64_t read = core::boundary_index(problem_.x.boundary, pixel, problem_.x.n);
+        T* const line = to + (e - first);
+        for (std::int64_t r = 0; r < rows; ++r) {
+            line[r * pitch] = read < 0 ? beyond_x_[e & (parts_ - 1)] : row[r * row_stride + read * step_ + part];
+        }
+    };
+    for (std::int64_t e = first; e < from; ++e) { beside(e); }
+    for (std::int64_t e = until; e < last; ++e) { beside(e); }
 }
 
 // Elements [begin, end) of a row of the image, or of one beyond it (-1), that are beyond the row's ends; `to` has element `first`.
@@ -245,8 +271,8 @@ const T* const* RowWindow<T>::at(std::int64_t top, std::int64_t count) {
         }
         const std::int64_t place = ((bottom_ % size_) + size_) % size_;
         T* const line = lines_ + place * pitch_;
-        if (count_ <= kNarrow) { source_.prefetch(in_, plane_, bottom_ + kRowsAhead, first_, count_); }
         const std::int64_t rows = source_.rows_at_once(bottom_, std::min(size_ - place, top + size_ - bottom_));
+        if (count_ <= kNarrow && rows == 1) { source_.prefetch(in_, plane_, bottom_ + kRowsAhead, first_, count_); }
         source_.gather_rows(line, pitch_, in_, plane_, bottom_, rows, first_, count_ - spare_);
         for (std::int64_t r = 0; r < rows; ++r, ++bottom_) {
             std::fill_n(line + r * pitch_ + (count_ - spare_), spare_, T{});

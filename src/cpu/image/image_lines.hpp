@@ -38,9 +38,9 @@ public:
     [[nodiscard]] bool is_plain_output() const { return written_flat_ && problem_.trivial_epilogue; }
     /// Rows that are best gathered at once: those that share lines of the cache where columns are what memory has.
     [[nodiscard]] std::int64_t rows_together() const { return across_ ? kRowsTogether : 1; }
-    /// How many of them from row y on, at most `most` >= 1.
+    /// How many rows from y on may be gathered at once, at most `most` >= 1.
     [[nodiscard]] std::int64_t rows_at_once(std::int64_t y, std::int64_t most) const {
-        const bool inside = across_ && y >= 0 && y < problem_.y.n;
+        const bool inside = (across_ || is_in_place()) && y >= 0 && y < problem_.y.n;
         return inside ? std::min({most, kRowsTogether, problem_.y.n - y}) : 1;
     }
 
@@ -68,6 +68,8 @@ private:
 
     void fill(T* to, std::int64_t first, std::int64_t count, const T* value) const;
     void copy(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
+    void gather_in_place(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
+                         std::int64_t first, std::int64_t count) const;
     void copy_apart(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
                     std::int64_t first, std::int64_t count) const;
     void gather_beside(T* to, const void* in, const Plane& plane, std::int64_t row, std::int64_t first, std::int64_t begin,

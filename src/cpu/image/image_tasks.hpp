@@ -23,6 +23,7 @@ struct ImageTasks {
     bool stream = false;   ///< the output goes past the caches
     bool aligned = false;  ///< inner blocks of all rows start at cache lines of the output
 
+    [[nodiscard]] bool has_edges() const { return inner_first < inner_last; }
     [[nodiscard]] std::int64_t tasks() const { return planes * bands * segments; }
     [[nodiscard]] Segment segment(std::int64_t index) const;
 };

@@ -20,7 +20,7 @@ struct ImageCall {
     std::int64_t offset = 0;
     std::int64_t group_rows = 0;  ///< of the mask that are summed before they join the total, a power of two; 0: all of them
     std::int64_t rows = 0;        ///< any number; best what call_rows() says
-    std::int64_t count = 0;       ///< rounded up to whole vectors, which are read and written
+    std::int64_t count = 0;       ///< whole vectors; without `accumulate` also any number from kImagePadding on
     bool accumulate = false;      ///< adds the sum to out
     bool stream = false;          ///< past the caches, until flush(); out and out_pitch are multiples of 64 bytes
 };
@@ -62,7 +62,7 @@ using StoreLine = void (*)(Out* out, const T* sums, std::int64_t count, const Li
 template <class T>
 struct ImageKernels {
     void (*sums)(const ImageCall<T>&) = nullptr;
-    std::int64_t (*call_rows)(std::int64_t height, std::int64_t width) = nullptr;
+    std::int64_t (*call_rows)(std::int64_t height, std::int64_t width, bool stream) = nullptr;
     /// Both passes at once; null where there are too few registers.
     void (*separable)(const SeparableCall<T>&) = nullptr;
     StoreLine<T, T> store = nullptr;
@@ -70,6 +70,9 @@ struct ImageKernels {
     StoreLine<T, std::uint16_t> store_u16 = nullptr;
     void (*widen_u8)(T* to, const std::uint8_t* from, std::int64_t count) = nullptr;
     void (*widen_u16)(T* to, const std::uint16_t* from, std::int64_t count) = nullptr;
+    /// to[r * to_pitch + i] = from[r * from_pitch + i] for 0 <= r < rows and 0 <= i < count.
+    void (*copy_rows)(T* to, std::int64_t to_pitch, const T* from, std::int64_t from_pitch, std::int64_t rows,
+                      std::int64_t count) = nullptr;
     bool (*all_finite)(const T* values, std::int64_t count) = nullptr;
     /// Ends a task that stored past the caches. Once for all its stores: each time it waits until memory has them.
     void (*flush)() = nullptr;

@@ -205,12 +205,21 @@ void run_tiles(const ImageCall<T>& call, std::int64_t last) {
     ImageTile<T, R, kTileVectors>::run(call, 0, last);
 }
 
+/// run(first, last) for what is left from `first` on by vectors, of which the last one ends where the outputs do.
+template <class T, class Run>
+HWY_INLINE void by_vectors(std::int64_t count, std::int64_t first, const Run& run) {
+    const std::int64_t whole = count / kLanes<T> * kLanes<T>;
+    run(first, whole);
+    if (whole < count) { run(count - kLanes<T>, count); }
+}
+
 template <class T, int R>
 void image_rows(const ImageCall<T>& call) {
     const std::int64_t tile = kTileVectors * kLanes<T>;
     const std::int64_t tiled = call.count / tile * tile;
     run_tiles<T, R>(call, tiled);
-    ImageTile<T, R, 1>::run(call, tiled, call.count);
+    by_vectors<T>(call.count, tiled,
+                  [&](std::int64_t first, std::int64_t last) HWY_ATTR { ImageTile<T, R, 1>::run(call, first, last); });
 }
 
 #if HWY_TARGET == HWY_AVX3
@@ -218,22 +227,26 @@ void image_rows(const ImageCall<T>& call) {
 #endif
 
 /// Output rows of a call that a mask likes best.
-inline std::int64_t image_call_rows([[maybe_unused]] std::int64_t height, [[maybe_unused]] std::int64_t width) {
+inline std::int64_t image_call_rows([[maybe_unused]] std::int64_t height, [[maybe_unused]] std::int64_t width,
+                                    [[maybe_unused]] bool stream) {
 #if HWY_TARGET == HWY_AVX3
-    if (height == kStripSide && width == kStripSide) { return kStripRows; }
+    if (height == width && strip_rows(height, stream) > 0) { return strip_rows(height, stream); }
 #endif
     return kImageRows;
 }
 
 template <class T>
 void image_sums(const ImageCall<T>& call) {
-#if HWY_TARGET == HWY_AVX3
-    if (call.rows == kStripRows && image_call_rows(call.height, call.width) == kStripRows && !call.accumulate) {
-        return call.step == 1 ? image_strips<T, true>(call) : image_strips<T, false>(call);
-    }
-#endif
     ImageCall<T> part = call;
     std::int64_t r = 0;
+#if HWY_TARGET == HWY_AVX3
+    if (call.height == call.width && strip_rows(call.height, call.stream) > 0 && call.group_rows == 0) {
+        r = part.rows = call.rows / call.height * call.height;
+        if (r > 0) { image_strips<T>(part); }
+        part.in += r;
+        part.out += r * call.out_pitch;
+    }
+#endif
     for (part.rows = kTileRows; r + kTileRows <= call.rows; r += kTileRows) {
         image_rows<T, kTileRows>(part);
         part.in += kTileRows;
@@ -316,6 +329,20 @@ void widen(T* to, const In* from, std::int64_t count) {
 }
 
 template <class T>
+void copy_rows(T* to, std::int64_t to_pitch, const T* from, std::int64_t from_pitch, std::int64_t rows, std::int64_t count) {
+    const Tag<T> d;
+    for (std::int64_t r = 0; r < rows; ++r, to += to_pitch, from += from_pitch) {
+        if (count < kLanes<T>) {
+            for (std::int64_t i = 0; i < count; ++i) { to[i] = from[i]; }
+            continue;
+        }
+        const std::int64_t last = count - kLanes<T>;
+        for (std::int64_t i = 0; i < last; i += kLanes<T>) { hn::StoreU(hn::LoadU(d, from + i), d, to + i); }
+        hn::StoreU(hn::LoadU(d, from + last), d, to + last);
+    }
+}
+
+template <class T>
 bool line_is_finite(const T* values, std::int64_t count) {
     const Tag<T> d;
     auto bad = hn::Zero(d);
@@ -338,7 +365,7 @@ ImageKernels<T> kernels() {
             nullptr,
 #endif
             store_line<T>, store_integers<T, std::uint8_t>, store_integers<T, std::uint16_t>, widen<T, std::uint8_t>,
-            widen<T, std::uint16_t>, line_is_finite<T>, flush_stream
+            widen<T, std::uint16_t>, copy_rows<T>, line_is_finite<T>, flush_stream
     };
 }
 

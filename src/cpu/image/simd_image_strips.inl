@@ -15,8 +15,21 @@
 
 #include <immintrin.h>
 
-inline constexpr std::int64_t kStripSide = 7;
-inline constexpr std::int64_t kStripRows = 2 * kStripSide;
+/// Output rows of a call of square masks that go in strips; 0: they go in tiles. Past the caches 3 x 3 takes as long as memory, by
+/// rows rather than down the image: 4096 x 4096 f32 6.2 ms with 6 rows a call, 6.6 to 7.5 with 12 or 18, 8.5 with 30; from the
+/// caches 30 rows take a seventh less than 6.
+inline std::int64_t strip_rows(std::int64_t side, bool stream) {
+    switch (side) {
+        case 3:
+            return stream ? 6 : 30;
+        case 5:
+            return 15;
+        case 7:
+            return 14;
+        default:
+            return 0;
+    }
+}
 
 template <int j>
 HWY_INLINE Vector<float> shifted_image(Vector<float> high, Vector<float> low) {
@@ -30,14 +43,14 @@ HWY_INLINE Vector<double> shifted_image(Vector<double> high, Vector<double> low)
 template <class T>
 void image_sums(const ImageCall<T>& call);
 
-/// kUnit: step 1, known when compiled.
-template <class T, int V, bool kUnit>
+/// kSide: of the mask. kUnit: step 1, known when compiled.
+template <class T, int kSide, int V, bool kUnit>
 struct ImageStrip {
-    static constexpr int kHeight = static_cast<int>(kStripSide), kWidth = static_cast<int>(kStripSide);
+    static constexpr int kHeight = kSide, kWidth = kSide;
     static constexpr std::int64_t L = kLanes<T>;
     using Sums = Vector<T>[kHeight * V];
 
-    static constexpr bool is_shuffled(int j) { return kUnit && j != 0 && j != 3; }
+    static constexpr bool is_shuffled(int j) { return kUnit && j != 0 && j != kSide / 2; }
 
     // Tap row k of an input row whose number is `phase` modulo kHeight.
     template <int phase, int k, std::size_t... v>
@@ -99,10 +112,11 @@ struct ImageStrip {
         constexpr int slot = (phase + 1) % kHeight;
         HWY_UNROLL(8)
         for (int v = 0; v < V; ++v) {
+            const auto sum = acc[slot * V + v];
             if (call.stream) {
-                hn::Stream(acc[slot * V + v], d, out + v * L);
+                hn::Stream(sum, d, out + v * L);
             } else {
-                hn::StoreU(acc[slot * V + v], d, out + v * L);
+                hn::StoreU(call.accumulate ? hn::Add(hn::LoadU(d, out + v * L), sum) : sum, d, out + v * L);
             }
         }
     }
@@ -143,12 +157,36 @@ struct ImageStrip {
     }
 };
 
-template <class T, bool kUnit>
+/// What is left beside whole strips goes in another one that writes some outputs again, or, if it is one vector, alone.
+template <class T, int kSide, int V, bool kUnit>
 void image_strips(const ImageCall<T>& call) {
-    constexpr int V = 3;  // 21 vectors of sums, 4 at their place in the row, 3 shifted, a tap
-    const std::int64_t strips = call.count / (V * kLanes<T>)*(V * kLanes<T>);
-    ImageStrip<T, V, kUnit>::run(call, 0, strips);
-    ImageStrip<T, 1, kUnit>::run(call, strips, call.count);
+    constexpr std::int64_t kWidth = V * kLanes<T>;
+    const std::int64_t strips = call.count / kWidth * kWidth, rest = call.count - strips;
+    ImageStrip<T, kSide, V, kUnit>::run(call, 0, strips);
+    if (strips > 0 && rest > kLanes<T> && !call.accumulate) {
+        ImageStrip<T, kSide, V, kUnit>::run(call, call.count - kWidth, call.count);
+        return;
+    }
+    by_vectors<T>(call.count, strips,
+                  [&](std::int64_t first, std::int64_t last) HWY_ATTR { ImageStrip<T, kSide, 1, kUnit>::run(call, first, last); });
+}
+template <class T, int kSide, int V>
+void image_strips(const ImageCall<T>& call) {
+    return call.step == 1 ? image_strips<T, kSide, V, true>(call) : image_strips<T, kSide, V, false>(call);
+}
+
+/// Strips as wide as their sums, the vectors of a row at their place and shifted, and a tap fit 32 registers. Rows: a multiple of
+/// the side.
+template <class T>
+void image_strips(const ImageCall<T>& call) {
+    switch (call.height) {
+        case 3:
+            return image_strips<T, 3, 4>(call);
+        case 5:
+            return image_strips<T, 5, 4>(call);
+        default:
+            return image_strips<T, 7, 3>(call);
+    }
 }
 
 // Masks of rank 1: a strip's row passes go to a buffer in the L1 cache, and the tiles of the column pass read it there. From a
