@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,21 @@ inline Floats high_pass(std::int64_t k) {
 
 inline int reals_of(Dtype dtype) { return is_complex(dtype) ? 2 : 1; }
 
-/// The outputs, component by component, that miss |error| <= (k + 2) 2^-23 S; what is no number has to be what the textbook has.
-inline std::int64_t misses(const Problem& p, const Floats& taps, const Floats& in, const Floats& out, double factor = 1) {
+/// The same numbers as T, which for double have all its bits.
+template <class T>
+std::vector<T> widened(const Floats& values) {
+    std::vector<T> wide(values.begin(), values.end());
+    if constexpr (sizeof(T) > sizeof(float)) {
+        Random random(values.size());
+        for (T& value : wide) { value *= 1 + std::ldexp(static_cast<T>(random() >> 11), -53 - 24); }
+    }
+    return wide;
+}
+
+/// The outputs, component by component, that miss |error| <= (k + 2) eps S; what is no number has to be what the textbook has.
+template <class T>
+std::int64_t misses(const Problem& p, const std::vector<T>& taps, const std::vector<T>& in, const std::vector<T>& out,
+                    double factor = 1) {
     const reference::Sums sums = reference::sums(p, in.data(), taps.data());
     const int reals = reals_of(p.dtype);
     const auto k = static_cast<double>(core::resolve(p).taps());
@@ -48,12 +62,14 @@ inline std::int64_t misses(const Problem& p, const Floats& taps, const Floats& i
         for (int part = 0; part < reals; ++part) {
             const long double wanted = part == 0 ? sums.real[o] : sums.imag[o];
             const long double magnitude = part == 0 ? sums.real_magnitude[o] : sums.imag_magnitude[o];
-            const float got = out[o * static_cast<std::size_t>(reals) + static_cast<std::size_t>(part)];
+            const T got = out[o * static_cast<std::size_t>(reals) + static_cast<std::size_t>(part)];
             if (!std::isfinite(wanted)) {
-                count += std::isnan(wanted) ? !std::isnan(got) : got != static_cast<float>(wanted);
+                count += std::isnan(wanted) ? !std::isnan(got) : got != static_cast<T>(wanted);
                 continue;
             }
-            const long double allowed = factor * (k + 2) * 0x1p-23L * magnitude + 0x1p-149L * k;
+            using Limits = std::numeric_limits<T>;
+            const long double allowed = factor * (k + 2) * static_cast<long double>(Limits::epsilon()) * magnitude +
+                                        static_cast<long double>(Limits::denorm_min()) * k;
             count += !(std::abs(got - wanted) <= allowed);
         }
     }

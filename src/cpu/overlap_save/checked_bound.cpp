@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cpu/fft/fft.hpp"
 
@@ -10,23 +11,27 @@ namespace {
 
 // What the sums and roots in this file, in double, may be off by.
 constexpr double kSafe = 1.0001;
-constexpr double kRounding = 0x1p-24;
+template <class T>
+constexpr double kEpsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
+template <class T>
+constexpr double kRounding = kEpsilon<T> / 2;
 // One tap is enough for a steady signal, whose sums cancel; a few more for one that is zero here and there.
 constexpr std::size_t kLargest = 8;
 
 }  // namespace
 
-CheckedBound::CheckedBound(const core::Resolved& problem, int log2_size, const float* taps, const TapPlaces& places)
-    : proved_error_(kSafe * proved_error(log2_size)), allowed_(static_cast<double>(problem.taps() + 2) * 0x1p-23) {
+template <class T>
+OutputBound<T>::OutputBound(const core::Resolved& problem, int log2_size, const T* taps, const TapPlaces& places)
+    : proved_error_(kSafe * proved_error(log2_size)), allowed_(static_cast<double>(problem.taps() + 2) * kEpsilon<T>) {
     const int parts = problem.complex_taps ? 2 : 1;
     const std::int64_t count = problem.taps(), width = places.width == 0 ? count : places.width;
     for (std::int64_t f = 0; f < problem.filters; ++f, taps += count * parts) {
         Filter filter;
         double squares[2] = {0, 0};
-        std::vector<Tap> all;
+        std::vector<LargeTap> all;
         for (std::int64_t t = 0; t < count; ++t) {
-            const Tap tap{t / width * places.pitch + t % width * places.step, std::abs(taps[t * parts]),
-                          parts == 2 ? std::abs(taps[t * parts + 1]) : 0};
+            const LargeTap tap{t / width * places.pitch + t % width * places.step, std::abs(static_cast<double>(taps[t * parts])),
+                               parts == 2 ? std::abs(static_cast<double>(taps[t * parts + 1])) : 0};
             squares[0] += tap.re * tap.re;
             squares[1] += tap.im * tap.im;
             all.push_back(tap);
@@ -34,7 +39,7 @@ CheckedBound::CheckedBound(const core::Resolved& problem, int log2_size, const f
         filter.norm = std::sqrt(squares[0] + squares[1]);
         filter.degenerate = parts == 2 && (squares[0] == 0 || squares[1] == 0);
         const auto last = all.begin() + static_cast<std::ptrdiff_t>(std::min(kLargest, all.size()));
-        std::partial_sort(all.begin(), last, all.end(), [](const Tap& x, const Tap& y) {
+        std::partial_sort(all.begin(), last, all.end(), [](const LargeTap& x, const LargeTap& y) {
             const double a = std::max(x.re, x.im), b = std::max(y.re, y.im);
             return a != b ? a > b : x.position < y.position;
         });
@@ -43,29 +48,34 @@ CheckedBound::CheckedBound(const core::Resolved& problem, int log2_size, const f
     }
 }
 
-double CheckedBound::error(std::int64_t filter, double energy) const {
+template <class T>
+double OutputBound<T>::error(std::int64_t filter, double energy) const {
     return proved_error_ * std::sqrt(energy) * filters_[static_cast<std::size_t>(filter)].norm;
 }
 
-// error + 2^-24 |output| <= allowed S, where |output| <= S + error.
-double CheckedBound::least_sum(std::int64_t filter, double energy) const {
-    return kSafe * error(filter, energy) * (1 + kRounding) / (allowed_ - kRounding);
+// error + eps / 2 |output| <= allowed S, where |output| <= S + error.
+template <class T>
+double OutputBound<T>::least_sum(double error) const {
+    return kSafe * error * (1 + kRounding<T>) / (allowed_ - kRounding<T>);
 }
 
 // The same, where S >= |output| - error.
-double CheckedBound::least_output(std::int64_t filter, double energy) const {
-    return kSafe * error(filter, energy) * (1 + allowed_) / (allowed_ - kRounding);
+template <class T>
+double OutputBound<T>::least_output(double error) const {
+    return kSafe * error * (1 + allowed_) / (allowed_ - kRounding<T>);
 }
 
 // S is at most the product of both norms (Cauchy and Schwarz).
-bool CheckedBound::is_hopeless(std::int64_t filter, double local, double energy) const {
+template <class T>
+bool OutputBound<T>::is_hopeless(std::int64_t filter, double local, double energy) const {
     return std::sqrt(local) * filters_[static_cast<std::size_t>(filter)].norm < least_sum(filter, energy);
 }
 
-bool CheckedBound::reaches(double* lacking, std::int64_t filter, const float* a, const float* b, std::int64_t first,
-                           std::int64_t count) const {
+template <class T>
+bool OutputBound<T>::reaches(double* lacking, std::int64_t filter, const T* a, const T* b, std::int64_t first,
+                             std::int64_t count) const {
     for (std::int64_t i = 0; i < count; ++i) { lacking[i] *= kSafe; }
-    for (const Tap& tap : filters_[static_cast<std::size_t>(filter)].largest) {
+    for (const LargeTap& tap : largest(filter)) {
         const std::int64_t at = first + tap.position;
         for (std::int64_t i = 0; i < count; ++i) { lacking[i] -= tap.re * static_cast<double>(std::abs(a[at + i])); }
         for (std::int64_t i = 0; i < count && b != nullptr; ++i) {
@@ -77,5 +87,8 @@ bool CheckedBound::reaches(double* lacking, std::int64_t filter, const float* a,
     }
     return false;
 }
+
+template class OutputBound<float>;
+template class OutputBound<double>;
 
 }  // namespace tapline::cpu

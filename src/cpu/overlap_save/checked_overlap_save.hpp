@@ -18,7 +18,7 @@ inline std::int64_t extent_of(const WindowLayout& layout) { return layout.im_off
 /// For what is summed directly beside a transform.
 core::Request on_one_thread(core::Request request);
 
-/// Yes for real and complex samples of f32 under finite taps.
+/// Yes under finite taps.
 core::Support supports_checked(const core::Resolved& problem, const core::Request& request);
 
 /// Of a problem that supports_checked(); `shape` is its checked_shape().

@@ -7,6 +7,7 @@
 #include "cpu/overlap_save/checked_overlap_save.hpp"
 #include "cpu/overlap_save/local_sums.hpp"
 #include "cpu/overlap_save/overlap_save_executable.hpp"
+#include "cpu/overlap_save/split_overlap_save.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -88,7 +89,10 @@ private:
 
 std::unique_ptr<core::Executable> prepare_whole(const core::Resolved& problem, const void* taps, const core::Request& request,
                                                 const OverlapSaveShape& shape) {
-    if (request.accuracy == Accuracy::strict) { return prepare_checked(problem, taps, request, shape); }
+    if (request.accuracy == Accuracy::strict) {
+        const bool of_doubles = real_part_of(problem.dtype) == Dtype::f64;
+        return of_doubles ? prepare_split(problem, taps, request, shape) : prepare_checked(problem, taps, request, shape);
+    }
     return with_real_type(problem.dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
         return std::make_unique<OverlapSave<T>>(problem, taps, request, shape);
     });

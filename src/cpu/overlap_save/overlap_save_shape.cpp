@@ -35,6 +35,9 @@ constexpr double kSerialSeconds = 40e-6;
 constexpr double kCheckedEfficiency = 0.9;  // of a further thread, which computes more for each byte than plain transforms do
 // Beside the transform's buffer a window and sums take as much again, and a bit for each output.
 constexpr double kCheckedBuffers = 2.1;
+// Samples of f64 in two parts: two transforms there, two back, four products; a buffer each for both parts and for sums, and what
+// is known of groups of samples and outputs.
+constexpr double kSplitFactor = 2.7, kSplitBuffers = 3.1;
 // Multiply-add of two spectra, a point: within the L2 cache, and from further away.
 constexpr double kMultiplyAddNs = 0.25;
 constexpr double kMultiplyAddFarNs = 1.2;
@@ -136,19 +139,49 @@ double checked_unit_ns(int m) {
     return factor * (std::ldexp(kCheckedNs[static_cast<std::size_t>(m - kMinLog2Fft)], m) + kCheckedUnitNs);
 }
 
-// `checked`: samples of f32, transformed in double.
-OverlapSaveShape cheapest_shape(const core::Resolved& p, int threads, bool checked, Pairing pairing) {
+// What transforms do for an output: plain ones; in double, checked, of samples of f32; the same of samples of f64 in two parts.
+enum class Kind { plain, checked, split };
+
+struct KindFacts {
+    std::size_t real_bytes;  ///< of the transforms
+    double spectra;          ///< of a filter
+    double buffers;          ///< of a unit
+};
+KindFacts facts_of(Kind kind, const core::Resolved& p) {
+    switch (kind) {
+        case Kind::checked:
+            return {sizeof(double), 1, kCheckedBuffers};
+        case Kind::split:
+            return {sizeof(double), 2, kSplitBuffers};
+        default:
+            return {real_bytes(p), 1, 1};
+    }
+}
+
+double unit_ns(Kind kind, const core::Resolved& p, int m) {
+    switch (kind) {
+        case Kind::checked:
+            return checked_unit_ns(m);
+        case Kind::split:
+            return kSplitFactor * plain_unit_ns(sizeof(double), m);
+        default:
+            return plain_unit_ns(real_bytes(p), m);
+    }
+}
+
+OverlapSaveShape cheapest_shape(const core::Resolved& p, int threads, Kind kind, Pairing pairing) {
+    const KindFacts facts = facts_of(kind, p);
     OverlapSaveShape best;
     best.seconds = std::numeric_limits<double>::infinity();
     for (int m = kMinLog2Fft; m <= kMaxLog2Fft; ++m) {
         const std::int64_t size = std::int64_t{1} << m;
         const std::int64_t block = (size - p.x.k + 1) / kBlockMultiple * kBlockMultiple;
         if (block < kBlockMultiple) { continue; }
-        const double unit_seconds = 1e-9 * (checked ? checked_unit_ns(m) : plain_unit_ns(real_bytes(p), m));
+        const double unit_seconds = 1e-9 * unit_ns(kind, p, m);
         const double seconds = units_of(p, block, pairing) * unit_seconds;
         if (seconds >= best.seconds) { continue; }
-        const Bytes bytes = bytes_of(p, checked ? sizeof(double) : real_bytes(p), m);
-        const std::int64_t buffers = buffers_within(bytes, static_cast<double>(p.filters), checked ? kCheckedBuffers : 1);
+        const std::int64_t buffers =
+            buffers_within(bytes_of(p, facts.real_bytes, m), facts.spectra * static_cast<double>(p.filters), facts.buffers);
         if (buffers == 0) { break; }
         best = {m, block, 1, 1, false, 1, seconds, unit_seconds, pairing};
         set_slots(best, p, units_of(p, block, pairing), buffers, threads);
@@ -176,11 +209,12 @@ std::int64_t overlap_save_granularity(const core::Resolved& problem, const Overl
 double checked_transform_seconds(int log2_size) { return 1e-9 * checked_unit_ns(log2_size); }
 
 OverlapSaveShape overlap_save_shape(const core::Resolved& p, int threads, bool rows_alone) {
-    return cheapest_shape(p, threads, false, pairing_of(p, rows_alone));
+    return cheapest_shape(p, threads, Kind::plain, pairing_of(p, rows_alone));
 }
 
 OverlapSaveShape checked_shape(const core::Resolved& p, int threads, bool rows_alone) {
-    OverlapSaveShape shape = cheapest_shape(p, threads, true, pairing_of(p, rows_alone));
+    const Kind kind = real_bytes(p) == sizeof(double) ? Kind::split : Kind::checked;
+    OverlapSaveShape shape = cheapest_shape(p, threads, kind, pairing_of(p, rows_alone));
     const bool known = p.x.n != kUnknownLength;
     if (known && shape.seconds < kSerialSeconds) {
         shape.shared = false;

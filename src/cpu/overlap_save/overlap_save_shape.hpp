@@ -36,7 +36,7 @@ std::int64_t overlap_save_granularity(const core::Resolved& problem, const Overl
 /// The cheapest shape within the memory bound. Only `shared` and `slots` depend on the number of threads; they do not touch the
 /// bits.
 OverlapSaveShape overlap_save_shape(const core::Resolved& problem, int threads, bool rows_alone = false);
-/// The same for samples of f32 that are transformed in double, every output checked.
+/// The same under strict accuracy, every output checked: samples of f32 in double, those of f64 in two parts.
 OverlapSaveShape checked_shape(const core::Resolved& problem, int threads, bool rows_alone = false);
 OverlapSaveShape partitioned_shape(const core::Resolved& problem, int threads, bool rows_alone = false);
 
