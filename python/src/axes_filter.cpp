@@ -1,6 +1,7 @@
 #include "axes_filter.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -92,7 +93,21 @@ bool is_within(PyArrayObject* array, double limit) {
         for (npy_intp i = 0, n = PyArray_SIZE(packed.array()); i < n; ++i) { all |= static_cast<Bits>(at[i]) + up; }
         return all < bound + up;
     };
+    // Magnitudes of floats compare as their bits do.
+    const auto real_within = [&]<class T>(T) {
+        using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+        const T* const at = static_cast<const T*>(PyArray_DATA(packed.array()));
+        Bits most = 0;
+        for (npy_intp i = 0, n = PyArray_SIZE(packed.array()); i < n; ++i) {
+            most = std::max<Bits>(most, std::bit_cast<Bits>(at[i]) & std::numeric_limits<Bits>::max());
+        }
+        return most <= std::bit_cast<Bits>(static_cast<T>(limit));
+    };
     switch (dtype_of_array(array, "array")) {
+        case Dtype::f32:
+            return real_within(float{});
+        case Dtype::f64:
+            return real_within(double{});
         case Dtype::i32:
             return within(std::int32_t{});
         case Dtype::u32:

@@ -27,7 +27,8 @@ enum class Rows { of_input, of_output };
 Plan filter_plan(const Request& request, const Lies& in, const Lies& out, const std::vector<FilterAxis>& axes, PyArrayObject* taps,
                  bool as_in_c, Rows rows);
 
-/// Whether all numbers of an array of integers or bools are less than a power of two from 0 that is at most `limit`.
+/// Whether all numbers of an array of integers or bools are less than a power of two from 0 that is at most `limit`; of f32 and f64
+/// whether they are at most `limit` from 0, which a NaN is not.
 bool is_within(PyArrayObject* array, double limit);
 
 }  // namespace tapline::python

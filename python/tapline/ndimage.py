@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tapline import _fallback, _gpu, _host_calls, _nd
+from tapline import _core, _fallback, _gpu, _host_calls, _nd
 from tapline._gpu import programs
 from tapline._tools.ndimage_arguments import axes_of, axis_of, boundary_of, check_constant, for_each_axis, output_of
 from tapline._tools.ndimage_sums import correlate_at_once, correlate_into
@@ -432,22 +432,22 @@ def sobel(input, axis=-1, output=None, mode="reflect", cval=0.0):
     return _derivative(input, axis, output, mode, cval, [1, 2, 1])
 
 
-# Calls with smaller arrays may be written down, which what is seen in a result cannot be.
+# Floats of smaller images are rounded after each axis, as SciPy's are.
 _LARGE_LAPLACE = 2 << 20
 
 
 def _laplace_at_once(image, output, axes, modes, cval):
-    """Whether a large image in host memory is summed under one mask. Corners of zero would spread what is not finite, which then
-    shows in the sum of their squares: in that case the passes do it again."""
+    """Whether an image in host memory is summed under one mask. Corners of zero would spread what is not finite, which then shows
+    in the sums: in that case the passes do it again. Sums of integers keep their low bits, of each axis or of both."""
     plain = isinstance(image, np.ndarray) and isinstance(output, np.ndarray) and image.dtype == output.dtype
-    if not plain or image.dtype.char not in "fd" or image.ndim != 2 or len(axes) != 2 or image.nbytes < _LARGE_LAPLACE:
+    if not plain or image.ndim != 2 or len(axes) != 2 or len(set(modes)) != 1 or np.may_share_memory(image, output):
         return False
-    if len(set(modes)) != 1 or not np.isfinite(cval) or np.may_share_memory(image, output):
+    floats = image.dtype.char in "fd" and image.nbytes >= _LARGE_LAPLACE and np.isfinite(cval)
+    integers = image.dtype.kind in "iu" and image.dtype.itemsize <= 2 and cval == 0
+    if not floats and not integers:
         return False
     correlate(image, [[0, 1, 0], [1, -4, 1], [0, 1, 0]], output, modes[0], cval)
-    results = output.ravel("K")
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(np.dot(results, results)))
+    return bool(integers or _core.is_within(output, float(np.finfo(output.dtype).max)))
 
 
 @programs.remembers
