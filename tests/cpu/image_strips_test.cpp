@@ -1,5 +1,5 @@
 // Images whose sizes lie around the borders of strips: vectors left over beside strips of three or four, rows left over below
-// calls of 14 or 56, rows that are not in the image, pixels of one and of several elements.
+// calls of 14, 15, 30 or 56, rows that are not in the image, pixels of one and of several elements.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,6 +51,20 @@ TEST(ImageStrips, SevenBySevenAroundTheBorders) {
             for (const std::int64_t width : {261, 262, 263, 277, 278, 279, 310}) {
                 const std::int64_t height = std::vector<std::int64_t>{13, 14, 15, 17, 28, 31}[random() % 6];
                 check({height, width, 7, 7, channels, dtype}, "direct", static_cast<std::int64_t>(random() % 17), random);
+            }
+        }
+    }
+}
+
+// Widths below a vector, below a strip, and where edges and the middle are strips of their own; heights of no and of several calls.
+TEST(ImageStrips, ThreeAndFiveAroundTheBorders) {
+    Random random(13);
+    for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64}) {
+        for (const std::int64_t side : {3, 5}) {
+            for (const std::int64_t width : {15, 16, 17, 63, 64, 65, 79, 100, 128, 191, 192, 193, 255, 256, 300, 321}) {
+                const std::int64_t height = std::vector<std::int64_t>{1, 2, 3, 14, 15, 16, 29, 30, 31, 33, 64, 95}[random() % 12];
+                const std::int64_t channels = std::vector<std::int64_t>{1, 1, 2, 3}[random() % 4];
+                check({height, width, side, side, channels, dtype}, "direct", static_cast<std::int64_t>(random() % 17), random);
             }
         }
     }
