@@ -1,13 +1,7 @@
-// One transform in double is off by more than strict accuracy allows of f64 (docs/numerics.md, "Samples of f64"). So samples and
-// taps are cut in two: x = x1 + x2, where x1 are whole multiples of 2^-p of the window's largest sample, and h = h1 + h2 alike.
-// Then
-//
-//     x * h = x1 * h1 + (x1 * h2 + x2 * h1 + x2 * h2)
-//
-// p is such that the transform gives x1 * h1 within a quarter of a unit: rounded to the nearest one it is exact. What is in
-// brackets is 2^-p as large, and so is its error. Every output is then compared with the error that is left, as those of f32 are
-// (checked_overlap_save.cpp): small ones may show by their largest terms that they keep their bound, or that all their samples are
-// zero; the others are summed directly, with the bits of the algorithm `direct`, as are windows with a NaN or an infinity.
+// Transforms of samples and taps in two parts (split_fft.hpp), of which every output is compared with the error that is left, as
+// those of f32 are (checked_overlap_save.cpp): small ones may show by their largest terms that they keep their bound, or that all
+// their samples are zero; the others are summed directly, with the bits of the algorithm `direct`, as are windows with a NaN or an
+// infinity.
 //
 // Whatever is decided depends on the samples of a window alone, so bits are those of a stream as well.
 #include "cpu/overlap_save/split_overlap_save.hpp"
@@ -24,6 +18,7 @@
 #include "cpu/overlap_save/checked_overlap_save.hpp"
 #include "cpu/overlap_save/overlap_save_blocks.hpp"
 #include "cpu/overlap_save/overlap_save_taps.hpp"
+#include "cpu/overlap_save/split_fft.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -32,87 +27,11 @@ namespace {
 constexpr std::int64_t kGroup = kFftPassage;
 // Outputs that a thread sums directly at a time, where threads share a transform.
 constexpr std::int64_t kDirectPiece = 4096;
-// Samples beyond 2^kMostExponent, or all below its inverse, are summed directly: nothing else comes near overflow.
-constexpr int kMostExponent = 400;
-// Bits of the first parts: their products' sums stay far below 2^52, to which the rounding reaches.
-constexpr int kMostBits = 24;
-// What is less than this beside the largest tap is left out of a second part: 2^-50 of the error that is allowed for.
-constexpr int kLeastExponent = -120;
-// Three products of spectra are added up, which rounds twice more, in proportion to a bound of some 150 to 330 roundings.
-constexpr double kThreeProducts = 1.1;
 
-/// Rounds to multiples of 2^exponent what is smaller than 2^51 of them.
-class Rounding {
-public:
-    explicit Rounding(int exponent) : shift_(std::ldexp(1.5, exponent + 52)) {}
-    double operator()(double x) const { return x + shift_ - shift_; }
-
-private:
-    double shift_;
-};
-
-/// A filter's taps over 2^exponent, the largest of which is in [1/2, 1), in two parts.
-struct FilterFacts {
-    int exponent = 0;
-    double norm = 0, high_norm = 0, low_norm = 0;  ///< L2, of what is divided by 2^exponent
-};
-
-struct SplitTaps {
-    int bits = 0;
-    std::vector<FilterFacts> filters;
-    OverlapSaveTaps<double> high, low;
-};
-
-double norm_of(const double* values, std::int64_t count) {
-    double squares = 0;
-    for (std::int64_t i = 0; i < count; ++i) { squares += values[i] * values[i]; }
-    return std::sqrt(squares);
-}
-
-// The largest number of bits with which x1 * h1 is off by less than a quarter: windows are of 2^log2_size complex samples below
-// 2^bits in both parts, taps of one filter have at most the norm `norm` before they are rounded.
-int bits_of(int log2_size, double norm, double reals) {
-    const double each = proved_error(log2_size) * std::sqrt(std::ldexp(2.0, log2_size));
-    int bits = kMostBits;
-    while (bits > 1 && each * std::ldexp(std::ldexp(norm, bits) + std::sqrt(reals), bits) > 0.25) { --bits; }
-    return bits;
-}
-
-SplitTaps split(const core::Resolved& problem, const OverlapSaveShape& shape, const BlockFft<double>& fft, const double* taps,
-                int threads) {
-    const std::int64_t reals = problem.x.k * (problem.complex_taps ? 2 : 1);
-    SplitTaps result;
-    std::vector<double> low(taps, taps + problem.filters * reals);
-    double norm = 0;
-    for (std::int64_t f = 0; f < problem.filters; ++f) {
-        double* const filter = low.data() + f * reals;
-        FilterFacts facts;
-        double largest = 0;
-        for (std::int64_t t = 0; t < reals; ++t) { largest = std::max(largest, std::abs(filter[t])); }
-        if (largest > 0) { facts.exponent = std::ilogb(largest) + 1; }
-        for (std::int64_t t = 0; t < reals; ++t) { filter[t] = std::ldexp(filter[t], -facts.exponent); }
-        facts.norm = norm_of(filter, reals);
-        norm = std::max(norm, facts.norm);
-        result.filters.push_back(facts);
-    }
-    result.bits = bits_of(shape.log2_size, norm, static_cast<double>(reals));
-    const Rounding rounded(-result.bits);
-    std::vector<double> high(low.size());
-    const double least = std::ldexp(1.0, kLeastExponent);
-    for (std::size_t i = 0; i < low.size(); ++i) {
-        high[i] = rounded(low[i]);
-        low[i] -= high[i];
-        if (std::abs(low[i]) < least) { low[i] = 0; }
-    }
-    for (std::int64_t f = 0; f < problem.filters; ++f) {
-        FilterFacts& facts = result.filters[static_cast<std::size_t>(f)];
-        facts.high_norm = norm_of(high.data() + f * reals, reals);
-        facts.low_norm = norm_of(low.data() + f * reals, reals);
-    }
-    result.high = prepare_taps<double>(problem, shape, fft, high.data(), threads);
-    result.low = prepare_taps<double>(problem, shape, fft, low.data(), threads);
-    result.high.taps = result.low.taps = {};  // only repairs of another kind need them
-    return result;
+SplitFilters filters_of(const core::Resolved& problem, const OverlapSaveShape& shape, const BlockFft<double>& fft,
+                        const double* taps, int threads) {
+    return split_filters(shape.log2_size, taps, problem.filters, problem.x.k * (problem.complex_taps ? 2 : 1),
+                         [&](const double* part) { return prepare_taps<double>(problem, shape, fft, part, threads); });
 }
 
 template <class X, class H>
@@ -124,10 +43,9 @@ public:
           threads_(request.threads),
           target_(current_target()),
           fft_(target_, shape.log2_size),
-          taps_(split(problem_, shape, fft_, static_cast<const double*>(taps), request.threads)),
+          taps_(filters_of(problem_, shape, fft_.wide(), static_cast<const double*>(taps), request.threads)),
           bound_(problem_, shape.log2_size, static_cast<const double*>(taps)),
-          proved_error_(proved_error(shape.log2_size)),
-          io_(problem_, shape_, fft_),
+          io_(problem_, shape_, fft_.wide()),
           direct_(problem_, taps, on_one_thread(request)) {}
 
     [[nodiscard]] std::size_t workspace_bytes() const override {
@@ -142,13 +60,11 @@ public:
         const auto task = [&](const Unit& unit, int slot) {
             const auto index = static_cast<std::size_t>(slot);
             auto* const data = reinterpret_cast<double*>(workspace.data() + index * slot_bytes());
-            auto* const sounding = reinterpret_cast<std::int32_t*>(data + kBuffers * fft_.extent());
+            auto* const sounding = reinterpret_cast<std::int32_t*>(data + SplitFft::kBuffers * extent());
             run({.call = call,
                  .unit = unit,
                  .filter = unit.row[0] % problem_.filters,
-                 .high = data,
-                 .low = data + fft_.extent(),
-                 .rest = data + 2 * fft_.extent(),
+                 .data = data,
                  .sounding = sounding,
                  .left = reinterpret_cast<std::uint8_t*>(sounding + 2 * cells()),
                  .scratch = reinterpret_cast<double*>(scratch + index * scratch_bytes()),
@@ -158,71 +74,54 @@ public:
     }
 
     [[nodiscard]] std::int64_t granularity() const override { return overlap_save_granularity(problem_, shape_); }
-    [[nodiscard]] std::int64_t lookahead() const override { return fft_.size() - (shape_.block + problem_.x.k - 1); }
+    [[nodiscard]] std::int64_t lookahead() const override { return fft_.wide().size() - (shape_.block + problem_.x.k - 1); }
 
     [[nodiscard]] std::string describe() const override {
-        return "FFT in double of " + std::to_string(fft_.size()) + " points, " + std::to_string(shape_.block) +
+        return "FFT in double of " + std::to_string(fft_.wide().size()) + " points, " + std::to_string(shape_.block) +
                " outputs each, samples and taps in two parts of which the first have " + std::to_string(taps_.bits) +
                " bits, every output checked and summed directly if need be, " + to_string(target_);
     }
 
 private:
-    static constexpr int kBuffers = 3;
-
     struct Work {
         const Call& call;
         const Unit& unit;
         std::int64_t filter;
-        double *high, *low, *rest;  ///< the transforms': of both parts of the samples, and of sums
-        std::int32_t* sounding;     ///< of each part of the window, how many of the first groups of samples are not zero throughout
-        std::uint8_t* left;         ///< of each side, the groups of outputs that are summed directly
+        double* data;            ///< the transforms'
+        std::int32_t* sounding;  ///< of each part of the window, how many of the first groups of samples are not zero throughout
+        std::uint8_t* left;      ///< of each side, the groups of outputs that are summed directly
         double* scratch;
         std::byte* direct;
     };
-    struct Loudness {
-        double energy = 0;   ///< sum of squares
-        double largest = 0;  ///< magnitude
-    };
-
     [[nodiscard]] int transform_threads() const { return shape_.shared ? threads_ : 1; }
-    [[nodiscard]] std::int64_t cells() const { return fft_.size() / kGroup + 1; }
+    [[nodiscard]] std::int64_t extent() const { return fft_.wide().extent(); }
+    [[nodiscard]] std::int64_t cells() const { return fft_.wide().size() / kGroup + 1; }
     [[nodiscard]] std::int64_t groups() const { return (shape_.block + kGroup - 1) / kGroup; }
     static std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
     [[nodiscard]] std::size_t slot_bytes() const {
-        return aligned(static_cast<std::size_t>(kBuffers * fft_.extent()) * sizeof(double) +
+        return aligned(static_cast<std::size_t>(SplitFft::kBuffers * extent()) * sizeof(double) +
                        static_cast<std::size_t>(2 * cells()) * sizeof(std::int32_t) + static_cast<std::size_t>(2 * groups()));
     }
     [[nodiscard]] std::size_t scratch_bytes() const {
-        return aligned(static_cast<std::size_t>(fft_.tables().scratch_extent) * sizeof(double));
+        return aligned(static_cast<std::size_t>(fft_.wide().tables().scratch_extent) * sizeof(double));
     }
     [[nodiscard]] std::size_t direct_bytes() const { return aligned(direct_.workspace_bytes()); }
 
-    // Calls visit(at, offset, count) for the transform's rows: the positions [at, at + count) lie from `offset` on.
-    template <class Visit>
-    void for_each_row(std::int64_t positions, const Visit& visit) const {
-        const FftTables<double>& t = fft_.tables();
-        const std::int64_t rows = (positions + t.columns - 1) / t.columns;
-        const auto row = [&](std::int64_t r, int) {
-            visit(r * t.columns, r * t.pitch, std::min(t.columns, positions - r * t.columns));
-        };
-        core::parallel_for(rows, transform_threads(), std::cref(row));
-    }
     [[nodiscard]] std::int64_t offset_of(std::int64_t position) const {
-        const FftTables<double>& t = fft_.tables();
+        const FftTables<double>& t = fft_.wide().tables();
         return position / t.columns * t.pitch + position % t.columns;
     }
     [[nodiscard]] int sides(const Unit& unit) const { return io_.is_complex_signal() ? 1 : io_.parts(unit); }
 
     void run(const Work& work) const {
-        io_.load(work.call, work.unit, 0, work.high, transform_threads());
+        io_.load(work.call, work.unit, 0, work.data, transform_threads());
         const Loudness loudness = measure(work);
-        const bool usable =
-            std::isfinite(loudness.energy) && (loudness.largest == 0 || std::abs(std::ilogb(loudness.largest)) < kMostExponent);
-        std::fill_n(work.left, 2 * groups(), static_cast<std::uint8_t>(usable ? 0 : 1));
-        if (usable) {
-            const double error = convolve(work, loudness);
-            judge(work, error);
-            io_.store(work.call, work.unit, work.rest, transform_threads());
+        std::fill_n(work.left, 2 * groups(), static_cast<std::uint8_t>(loudness.is_moderate() ? 0 : 1));
+        if (loudness.is_moderate()) {
+            const std::int64_t second = io_.parts(work.unit) == 2 ? shape_.block : 0;
+            judge(work, fft_.convolve(work.data, work.scratch, transform_threads(), taps_, work.filter, window(work), loudness,
+                                      fft_.wide().sink(outputs(work), shape_.block, second)));
+            io_.store(work.call, work.unit, outputs(work), transform_threads());
         }
         for (int side = 0; side < sides(work.unit); ++side) {
             const std::uint8_t* const left = work.left + side * groups();
@@ -238,76 +137,16 @@ private:
         }
     }
 
-    // In one thread, as the order of sums would depend on their number.
     [[nodiscard]] Loudness measure(const Work& work) const {
-        const FftTables<double>& t = fft_.tables();
-        Loudness loudness;
-        for (int part = 0; part < 2; ++part) {
-            std::int32_t* const sounding = work.sounding + part * cells();
-            sounding[0] = 0;
-            for (std::int64_t c = 0; c + 1 < cells(); ++c) {
-                const double* const x = work.high + part * t.im_offset + offset_of(c * kGroup);
-                double squares = 0, largest = 0;
-                for (std::int64_t i = 0; i < kGroup; ++i) {
-                    squares += x[i] * x[i];
-                    largest = std::max(largest, std::abs(x[i]));  // a NaN shows in the squares
-                }
-                loudness.energy += squares;
-                loudness.largest = std::max(loudness.largest, largest);
-                sounding[c + 1] = sounding[c] + (largest != 0 ? 1 : 0);
-            }
-        }
-        return loudness;
+        work.sounding[0] = work.sounding[cells()] = 0;
+        return fft_.measure(window(work), [&](int part, std::int64_t cell, double largest) {
+            std::int32_t* const sounding = work.sounding + part * cells() + cell;
+            sounding[1] = sounding[0] + (largest != 0 ? 1 : 0);
+        });
     }
 
-    // The window's outputs to work.rest, in natural order; returns what they may be off by before they are rounded.
-    double convolve(const Work& work, const Loudness& loudness) const {
-        const FftTables<double>& t = fft_.tables();
-        const FilterFacts& facts = taps_.filters[static_cast<std::size_t>(work.filter)];
-        const int exponent = loudness.largest > 0 ? std::ilogb(loudness.largest) + 1 : 0;  // the largest sample is below its power
-        const int unit = exponent - taps_.bits;
-        const Rounding rounded(unit);
-        for_each_row(t.size, [&](std::int64_t, std::int64_t offset, std::int64_t count) {
-            for (int part = 0; part < 2; ++part) {
-                double* const high = work.high + part * t.im_offset + offset;
-                double* const low = work.low + part * t.im_offset + offset;
-                for (std::int64_t i = 0; i < count; ++i) {
-                    const double first = rounded(high[i]);
-                    low[i] = high[i] - first;
-                    high[i] = first;
-                }
-            }
-        });
-        fft_.forward(work.high, work.scratch, transform_threads());
-        fft_.forward(work.low, work.scratch, transform_threads());
-        multiply(work.rest, work.high, taps_.low.spectrum(fft_, 1, work.filter, 0), true);
-        multiply(work.rest, work.low, taps_.high.spectrum(fft_, 1, work.filter, 0), false);
-        multiply(work.rest, work.low, taps_.low.spectrum(fft_, 1, work.filter, 0), false);
-        multiply(work.low, work.high, taps_.high.spectrum(fft_, 1, work.filter, 0), true);
-        fft_.inverse(work.low, work.scratch, transform_threads());
-        fft_.inverse(work.rest, work.scratch, transform_threads());
-        const Rounding whole(unit - taps_.bits);
-        const PowerOfTwo<double> scale(facts.exponent);
-        for_each_row(shape_.block, [&](std::int64_t, std::int64_t offset, std::int64_t count) {
-            for (int part = 0; part < io_.parts(work.unit); ++part) {
-                const double* const exact = work.low + part * t.im_offset + offset;
-                double* const y = work.rest + part * t.im_offset + offset;
-                for (std::int64_t i = 0; i < count; ++i) { y[i] = (whole(exact[i]) + y[i]) * scale.first * scale.second; }
-            }
-        });
-        const double low_norm = std::ldexp(std::sqrt(std::ldexp(2.0, t.log2_size)), unit - 1);
-        const double products =
-            (std::sqrt(loudness.energy) + low_norm) * facts.low_norm + low_norm * (facts.high_norm + facts.low_norm);
-        return kThreeProducts * proved_error_ * products * scale.first * scale.second;
-    }
-
-    void multiply(double* sum, const double* x, const double* spectrum, bool first) const {
-        const FftTables<double>& t = fft_.tables();
-        for_each_row(t.size, [&](std::int64_t, std::int64_t offset, std::int64_t) {
-            fft_.kernels().multiply_add(sum + offset, sum + t.im_offset + offset, x + offset, x + t.im_offset + offset,
-                                        spectrum + offset, spectrum + t.im_offset + offset, t.columns, first);
-        });
-    }
+    [[nodiscard]] FftSource<double> window(const Work& work) const { return fft_.wide().source(work.data); }
+    [[nodiscard]] double* outputs(const Work& work) const { return work.data + 2 * extent(); }
 
     // Marks groups of outputs that must be summed directly, and makes zeros of sums of zeros.
     void judge(const Work& work, double error) const {
@@ -318,7 +157,7 @@ private:
             for (int side = 0; side < sides(work.unit); ++side) {
                 for (int c = 0; c < components; ++c) {
                     const int part = side + c;
-                    double* const y = work.rest + part * fft_.tables().im_offset + offset_of(at);
+                    double* const y = outputs(work) + part * fft_.wide().tables().im_offset + offset_of(at);
                     bool small = false;
                     for (std::int64_t i = 0; i < count; ++i) { small = small || !(std::abs(y[i]) >= least); }
                     if (!small) { continue; }
@@ -383,10 +222,9 @@ private:
     OverlapSaveShape shape_;
     int threads_;
     Target target_;
-    BlockFft<double> fft_;
-    SplitTaps taps_;
+    SplitFft fft_;
+    SplitFilters taps_;
     OutputBound<double> bound_;
-    double proved_error_;
     SegmentIo<double> io_;
     DirectExecutable<X, H> direct_;
 };
