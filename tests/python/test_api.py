@@ -374,7 +374,7 @@ def test_plans_are_kept_by_content():
 def test_other_threads_run_meanwhile():
     """The GIL is released: while one thread convolves for long, another one counts."""
     x, h = np.ones(3_000_000), np.ones(3000)
-    plan = tapline.Plan(x.size, h, accuracy="strict", threads=1)
+    plan = tapline.Plan(x.size, h, algorithm="direct", threads=1)
     beats = []
     done = threading.Event()
 

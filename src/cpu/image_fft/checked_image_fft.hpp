@@ -8,7 +8,7 @@
 
 namespace tapline::cpu {
 
-/// Of sums of f32 or complex64 under finite taps; `shape` is image_fft_shape() of the checked kind.
+/// Under finite taps; `shape` is image_fft_shape() of the checked kind.
 std::unique_ptr<core::Executable> prepare_checked_image(const core::Resolved& problem, const void* taps,
                                                         const core::Request& request, const ImageFftShape& shape);
 

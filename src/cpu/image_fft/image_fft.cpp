@@ -125,9 +125,6 @@ public:
     [[nodiscard]] bool is_local() const override { return false; }
     [[nodiscard]] bool takes_rank(int rank) const override { return rank == 2; }
     [[nodiscard]] core::Support supports(const Resolved& p, const Request& request) const override {
-        if (is_checked(request) && real_part_of(p.sum_dtype) != Dtype::f32) {
-            return core::Support::no("strict accuracy of f64 and complex128 needs direct summation");
-        }
         if (!request.facts.finite) { return core::Support::no("a tap is not finite"); }
         if (shape_of(p, request).log2_size == 0) { return core::Support::no("the mask is larger than the largest transform"); }
         return core::Support::yes();

@@ -73,9 +73,9 @@ ImageFftShape image_fft_shape(const core::Resolved& p, const ImageFftKinds& kind
     shape.pairs = !is_complex(p.dtype);
     for (int log2_size = kMinLog2Fft; log2_size <= kMaxLog2Fft; ++log2_size) {
         const std::int64_t size = std::int64_t{1} << log2_size;
-        const double unit =
-            (kinds.checked ? checked_transform_seconds(log2_size) : transform_seconds(log2_size, real_part_of(p.sum_dtype))) +
-            (log2_size <= kMaxLog2Near ? kLoadNs : kFarLoadNs) * 1e-9 * static_cast<double>(size);
+        const double unit = (kinds.checked ? checked_transform_seconds(log2_size, real_part_of(p.sum_dtype))
+                                           : transform_seconds(log2_size, real_part_of(p.sum_dtype))) +
+                            (log2_size <= kMaxLog2Near ? kLoadNs : kFarLoadNs) * 1e-9 * static_cast<double>(size);
         for (auto pitch = static_cast<double>(shape.halo + kPitchMultiple); pitch <= static_cast<double>(size);
              pitch *= kPitchGrowth) {
             const std::int64_t across = divided_up(width, static_cast<std::int64_t>(pitch) - shape.halo);

@@ -50,7 +50,7 @@ inline constexpr std::int64_t kLeastTapsOfPlanes = 4096;
 
 /// Which of the shapes may be taken.
 struct ImageFftKinds {
-    bool checked = false;  ///< of samples of f32 that are transformed in double, and no others
+    bool checked = false;  ///< of strict accuracy, and no others
     bool planes = true;    ///< tiles that are whole planes, whose bits no part of an image has
 };
 

@@ -31,6 +31,8 @@ public:
     /// `taps`: problem.filters times problem.taps() finite taps, in (re, im) pairs if complex.
     OutputBound(const core::Resolved& problem, int log2_size, const T* taps, const TapPlaces& places = {});
 
+    /// What an output of one transform of a window with this energy may be off by, before it is rounded.
+    [[nodiscard]] double error(std::int64_t filter, double energy) const;
     /// The smallest S at which an output that is off by at most `error` before it is rounded keeps the bound.
     [[nodiscard]] double least_sum(double error) const;
     /// The smallest magnitude of a computed output from which S is known to be large enough. NaN for an error that is.
@@ -60,8 +62,6 @@ private:
         std::vector<LargeTap> largest;
         bool degenerate = false;
     };
-    [[nodiscard]] double error(std::int64_t filter, double energy) const;
-
     std::vector<Filter> filters_;
     double proved_error_;
     double allowed_;  ///< (k + 2) eps

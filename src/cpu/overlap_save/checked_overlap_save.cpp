@@ -66,7 +66,7 @@ public:
           cells_(problem_, tables().size, shape.block),
           io_(problem_, shape_, layout_, fft_kernels<float>(target_)),
           direct_(problem_, taps, on_one_thread(request)),
-          transform_seconds_(checked_transform_seconds(shape.log2_size)),
+          transform_seconds_(checked_transform_seconds(shape.log2_size, Dtype::f32)),
           direct_output_seconds_(direct_seconds_of_output(problem_)) {}
 
     [[nodiscard]] std::size_t workspace_bytes() const override {

@@ -139,6 +139,8 @@ double checked_unit_ns(int m) {
     return factor * (std::ldexp(kCheckedNs[static_cast<std::size_t>(m - kMinLog2Fft)], m) + kCheckedUnitNs);
 }
 
+double split_unit_ns(int m) { return kSplitFactor * plain_unit_ns(sizeof(double), m); }
+
 // What transforms do for an output: plain ones; in double, checked, of samples of f32; the same of samples of f64 in two parts.
 enum class Kind { plain, checked, split };
 
@@ -163,7 +165,7 @@ double unit_ns(Kind kind, const core::Resolved& p, int m) {
         case Kind::checked:
             return checked_unit_ns(m);
         case Kind::split:
-            return kSplitFactor * plain_unit_ns(sizeof(double), m);
+            return split_unit_ns(m);
         default:
             return plain_unit_ns(real_bytes(p), m);
     }
@@ -206,7 +208,9 @@ std::int64_t overlap_save_granularity(const core::Resolved& problem, const Overl
     return shape.block * (pairs ? 2 : 1);
 }
 
-double checked_transform_seconds(int log2_size) { return 1e-9 * checked_unit_ns(log2_size); }
+double checked_transform_seconds(int log2_size, Dtype dtype) {
+    return 1e-9 * (dtype == Dtype::f64 ? split_unit_ns(log2_size) : checked_unit_ns(log2_size));
+}
 
 OverlapSaveShape overlap_save_shape(const core::Resolved& p, int threads, bool rows_alone) {
     return cheapest_shape(p, threads, Kind::plain, pairing_of(p, rows_alone));

@@ -58,8 +58,8 @@ inline constexpr std::int64_t kBlockMultiple = 16;
 
 /// Seconds of one transform of 2^log2_size complex points with its product and inverse, on one thread; dtype: f32 or f64.
 double transform_seconds(int log2_size, Dtype dtype);
-/// The same of a checked one, in double.
-double checked_transform_seconds(int log2_size);
+/// The same of checked ones, in double: of samples of f32, or of f64 in two parts.
+double checked_transform_seconds(int log2_size, Dtype dtype);
 
 /// `seconds` of a checked_shape() on all threads.
 double checked_seconds_on(const core::Resolved& problem, const OverlapSaveShape& shape, int threads);
