@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <memory>
+#include <string>
 
 #include "cuda/api_functions.hpp"
 #include "cuda/prepared.hpp"
@@ -38,6 +39,9 @@ inline Problem sums_alone(const Problem& p, Dtype type) {
 
 /// It with `taps` of the problem's filters side by side. Throws CudaError.
 RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device, bool local = false);
+
+/// "by " its name and what that says of itself.
+std::string by_inside(const Prepared& inside);
 
 /// TakesTapsOnDevice::making_seconds() of the rung that would be inside.
 double making_seconds_inside(const Problem& problem, const cuda_abi::Device& device);

@@ -138,6 +138,26 @@ __device__ __forceinline__ void for_values(const float* x, const float* y, const
     });
 }
 
+/// The lines of a task that the thread's warp has.
+template <class D>
+struct WarpLines {
+    char* own;  // its part of shared memory
+    int lane, first, group;
+
+    __device__ __forceinline__ WarpLines(const Passes& g, const Task& task, char* shared)
+        : own(shared + static_cast<int>(threadIdx.x) / 32 * kWarpPoints * 8),
+          lane(static_cast<int>(threadIdx.x) % 32),
+          first(task.part * D::kLines + static_cast<int>(threadIdx.x) / 32 * D::kLinesOfWarp),
+          group(1 << g.group_bits) {}
+
+    /// Where a line's points lie.
+    [[nodiscard]] __device__ __forceinline__ float2* points_of(const Passes& g, const Task& task, int line) const {
+        return g.points +
+               ((static_cast<std::int64_t>(task.slot) << g.group_bits) + (line & (group - 1))) * (D::kRows * D::kPoints) +
+               (line >> g.group_bits) * D::kPoints;
+    }
+};
+
 /// Lines from the image to points.
 template <class D, bool kAnyType>
 __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task, char* shared,
@@ -146,8 +166,6 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
     constexpr int kFar = Along::kFar;
     constexpr int kNear = Along::kNear;
     constexpr int kLines = D::kLinesOfWarp;
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int warp = static_cast<int>(threadIdx.x) / 32;
     const RowsThere there(a, unit.window, D::kRows);
     const int first_row = task.part * D::kLines >> g.group_bits;
     const int last_row = ((task.part + 1) * D::kLines - 1) >> g.group_bits;
@@ -160,9 +178,8 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
         }
         __syncthreads();
     }
-    char* const own = shared + warp * kWarpPoints * 8;
-    const int first_line = task.part * D::kLines + warp * kLines;
-    const int group = 1 << g.group_bits;
+    const WarpLines<D> lines(g, task, shared);
+    const auto [own, lane, first_line, group] = lines;
     const std::int64_t piece_rows = a.in_last - a.in_first;
     float re[32];
     float im[32];
@@ -234,9 +251,7 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
         float y[kNear];
         take_points(x, y, [&](int s) { return point_at(own, place ^ static_cast<unsigned>(8 * s)); });
         fft::transform_by<kNear>(x, y, pairs);
-        float2* const to =
-            g.points + ((static_cast<std::int64_t>(task.slot) << g.group_bits) + (line & (group - 1))) * (D::kRows * D::kPoints) +
-            (line >> g.group_bits) * D::kPoints + q;
+        float2* const to = lines.points_of(g, task, line) + q;
         for_values<kNear>(x, y, [&](int number, float own_re, float own_im) { to[number * kFar] = {own_re, own_im}; });
     }
 }
@@ -298,11 +313,8 @@ __device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g
     constexpr int kFar = Along::kFar;
     constexpr int kNear = Along::kNear;
     constexpr int kLines = D::kLinesOfWarp;
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int warp = static_cast<int>(threadIdx.x) / 32;
-    char* const own = shared + warp * kWarpPoints * 8;
-    const int first_line = task.part * D::kLines + warp * kLines;
-    const int group = 1 << g.group_bits;
+    const WarpLines<D> lines(g, task, shared);
+    const auto [own, lane, first_line, group] = lines;
     const int rows = static_cast<int>(min(a.rows - unit.first_y, static_cast<std::int64_t>(g.out_rows)));
     if (first_line >> g.group_bits >= rows) { return; }
     const int q = lane % kFar;
@@ -310,9 +322,7 @@ __device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g
     for (int v = 0; v < 32 / kNear; ++v) {
         const int line_of_warp = (lane + 32 * v) / kFar;
         const int line = first_line + line_of_warp;
-        const float2* const from =
-            g.points + ((static_cast<std::int64_t>(task.slot) << g.group_bits) + (line & (group - 1))) * (D::kRows * D::kPoints) +
-            (line >> g.group_bits) * D::kPoints + q;
+        const float2* const from = lines.points_of(g, task, line) + q;
         float x[kNear];
         float y[kNear];
         take_points(x, y, [&](int t) { return __ldcg(from + t * kFar); });
