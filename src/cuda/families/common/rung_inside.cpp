@@ -26,10 +26,6 @@ RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_a
     return inside;
 }
 
-std::string by_inside(const Prepared& inside) {
-    return std::string("by ") + inside.rung->info().name + ", " + inside.rung->describe(inside);
-}
-
 double making_seconds_inside(const Problem& problem, const cuda_abi::Device& device) {
     const auto* const maker = dynamic_cast<const TakesTapsOnDevice*>(&rung_of(best_rung(problem, device).rung));
     return maker == nullptr ? 0 : maker->making_seconds(problem, device);

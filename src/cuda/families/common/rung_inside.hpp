@@ -7,6 +7,7 @@
 
 #include "cuda/api_functions.hpp"
 #include "cuda/prepared.hpp"
+#include "cuda/rung.hpp"
 
 namespace tapline::cuda {
 
@@ -41,7 +42,9 @@ inline Problem sums_alone(const Problem& p, Dtype type) {
 RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device, bool local = false);
 
 /// "by " its name and what that says of itself.
-std::string by_inside(const Prepared& inside);
+inline std::string by_inside(const Prepared& inside) {
+    return std::string("by ") + inside.rung->info().name + ", " + inside.rung->describe(inside);
+}
 
 /// TakesTapsOnDevice::making_seconds() of the rung that would be inside.
 double making_seconds_inside(const Problem& problem, const cuda_abi::Device& device);
