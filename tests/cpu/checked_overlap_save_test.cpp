@@ -48,12 +48,9 @@ TYPED_TEST_SUITE(CheckedOverlapSave, Types);
 TYPED_TEST(CheckedOverlapSave, EverySignalKeepsItsBound) {
     for (const std::int64_t k : {65, 300, 1111}) {
         const Problem p{.length = test::kSanitized ? 2500 : 6000, .taps = k, .mode = Mode::same, .dtype = TestFixture::kReal};
-        for (const Signal& signal : kSignals) {
-            Floats in = random_samples(p.length, 1);
-            signal.make(in);
-            this->expect_kept(p, taps_for(signal, random_samples(k, 2)), in, signal.name);
-            this->expect_kept(p, taps_for(signal, high_pass(k)), in, std::string(signal.name) + " through a high pass");
-        }
+        for_every_signal(p, 1, [&](const Floats& taps, const Floats& in, const std::string& what) {
+            TestFixture::expect_kept(p, taps, in, what);
+        });
     }
 }
 
@@ -79,19 +76,12 @@ TYPED_TEST(CheckedOverlapSave, ModesBoundariesAndLengths) {
 }
 
 TYPED_TEST(CheckedOverlapSave, ComplexSignals) {
-    for (const bool complex_taps : {false, true}) {
-        const Problem p{
-            .length = 2500, .taps = 257, .mode = Mode::same, .dtype = TestFixture::kComplex, .complex_taps = complex_taps};
-        for (const Signal& signal : kSignals) {
-            for (const int only : {-1, 0, 1}) {  // one component is all zero
-                Floats in = random_samples(2 * p.length, 5);
-                signal.make(in);
-                for (std::size_t i = 0; i < in.size() && only >= 0; ++i) { in[i] = static_cast<int>(i % 2) == only ? 0 : in[i]; }
-                const Floats taps = taps_for(signal, random_samples(complex_taps ? 2 * p.taps : p.taps, 6));
-                this->expect_kept(p, taps, in, std::string(signal.name) + (complex_taps ? ", complex taps" : ", real taps"));
-            }
-        }
-    }
+    for_every_complex_signal(
+        2500, Mode::same,
+        [](const Problem& p, const Floats& taps, const Floats& in, const std::string& what) {
+            TestFixture::expect_kept(p, taps, in, what);
+        },
+        TestFixture::kComplex);
     // Complex taps that are real: the imaginary parts of a real signal's outputs are zero.
     const Problem p{.length = 4000, .taps = 333, .mode = Mode::same, .dtype = TestFixture::kComplex, .complex_taps = true};
     Floats in = random_samples(2 * p.length, 5), taps = random_samples(2 * p.taps, 6);
@@ -102,15 +92,9 @@ TYPED_TEST(CheckedOverlapSave, ComplexSignals) {
 }
 
 TYPED_TEST(CheckedOverlapSave, RowsAndFiltersOfTheirOwn) {
-    for (const std::int64_t batch : {2, 3, 5}) {
-        for (const Filters filters : {Filters::shared, Filters::per_row}) {
-            const Problem p{
-                .length = 3000, .taps = 400, .batch = batch, .filters = filters, .mode = Mode::same, .dtype = TestFixture::kReal};
-            Floats in = random_samples(input_extent(p), 7);
-            scale(in, 0, 3000, 1e12F);  // a row beside a quiet one
-            this->expect_kept(p, random_samples(taps_extent(p), 8), in, "rows");
-        }
-    }
+    for_rows_beside_quiet_ones(
+        3000, [](const Problem& p, const Floats& taps, const Floats& in) { TestFixture::expect_kept(p, taps, in, "rows"); },
+        TestFixture::kReal);
 }
 
 TYPED_TEST(CheckedOverlapSave, EveryTargetKeepsItsBound) {

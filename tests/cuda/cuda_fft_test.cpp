@@ -58,6 +58,9 @@ double relative_error(double phi, const Transform& transform, Random& random) {
     return std::sqrt(error / norm);
 }
 
+template <int... kEach>
+using Sizes = std::integer_sequence<int, kEach...>;
+
 TEST(CudaFft, TransformsOfEverySizeAndAngle) {
     Random random(1);
     const auto check = [&]<int kPointCount, int kPhi, int kParts>(std::integer_sequence<int, kPointCount, kPhi, kParts>) {
@@ -68,18 +71,9 @@ TEST(CudaFft, TransformsOfEverySizeAndAngle) {
         EXPECT_LE(relative_error<kPointCount>(std::numbers::pi * kPhi / kParts, in_fours, random), kTolerance)
             << kPointCount << " points in fours, phi " << kPhi << "/" << kParts;
     };
-    check(std::integer_sequence<int, 2, 0, 1>{});
-    check(std::integer_sequence<int, 2, 1, 2>{});
-    check(std::integer_sequence<int, 4, 0, 1>{});
-    check(std::integer_sequence<int, 4, 1, 2>{});
-    check(std::integer_sequence<int, 8, 1, 2>{});
-    check(std::integer_sequence<int, 16, 0, 2>{});
-    check(std::integer_sequence<int, 16, 1, 2>{});
-    check(std::integer_sequence<int, 32, 0, 1>{});
-    check(std::integer_sequence<int, 32, 1, 2>{});
-    check(std::integer_sequence<int, 32, 5, 4>{});
-    check(std::integer_sequence<int, 64, 0, 1>{});
-    check(std::integer_sequence<int, 64, 1, 2>{});
+    const auto check_all = [&](auto... sizes) { (check(sizes), ...); };
+    check_all(Sizes<2, 0, 1>{}, Sizes<2, 1, 2>{}, Sizes<4, 0, 1>{}, Sizes<4, 1, 2>{}, Sizes<8, 1, 2>{}, Sizes<16, 0, 2>{},
+              Sizes<16, 1, 2>{}, Sizes<32, 0, 1>{}, Sizes<32, 1, 2>{}, Sizes<32, 5, 4>{}, Sizes<64, 0, 1>{}, Sizes<64, 1, 2>{});
     EXPECT_LE(relative_error<32>(
                   -std::numbers::pi / 2, [](float* re, float* im) { fft::transform<32, -1, 2>(re, im); }, random),
               kTolerance);

@@ -99,12 +99,26 @@ struct Drawn {
     std::vector<float> in, taps;
 };
 
+/// What NaN and infinity are in.
+inline Drawn spoiled(const Problem& p, Random& random) {
+    Drawn d{random_floats(p.length, random), random_floats(p.taps, random)};
+    spoil_three(d.in, random);
+    return d;
+}
+
 /// Finite sums whose transforms are not: samples [first, end) near the largest float, taps of the size of `tap`.
 inline Drawn near_overflow(const Problem& p, std::size_t first, std::size_t end, float tap, Random& random) {
     Drawn d{random_floats(p.length, random), random_floats(p.taps, random)};
     for (std::size_t i = first; i < end; ++i) { d.in[i] = 3e38F; }
     for (float& value : d.taps) { value *= tap; }
     return d;
+}
+
+/// A correlation of that kind, with limits that infinities would not keep.
+inline std::pair<Problem, Drawn> correlation_near_overflow(std::int64_t length, Random& random) {
+    Problem p = correlation_of(length, 200);
+    p.clamp = Clamp{-1e36, HUGE_VAL};
+    return {p, near_overflow(p, 3000, 6000, 1e-3F, random)};
 }
 
 }  // namespace tapline::test

@@ -138,4 +138,45 @@ inline Floats taps_for(const Signal& signal, Floats taps) {
     return taps;
 }
 
+/// expect(taps, samples, what) for every such signal of the problem's length under random taps and a high pass.
+template <class Expect>
+void for_every_signal(const Problem& p, std::uint64_t seed, const Expect& expect) {
+    for (const Signal& signal : kSignals) {
+        Floats in = random_samples(p.length, seed);
+        signal.make(in);
+        expect(taps_for(signal, random_samples(p.taps, seed + 1)), in, signal.name);
+        expect(taps_for(signal, high_pass(p.taps)), in, std::string(signal.name) + " through a high pass");
+    }
+}
+
+/// expect(problem, taps, samples, what) for every such complex signal, also with one component that is all zero.
+template <class Expect>
+void for_every_complex_signal(std::int64_t length, Mode mode, const Expect& expect, Dtype dtype = Dtype::complex64) {
+    for (const bool complex_taps : {false, true}) {
+        const Problem p{.length = length, .taps = 257, .mode = mode, .dtype = dtype, .complex_taps = complex_taps};
+        for (const Signal& signal : kSignals) {
+            for (const int only : {-1, 0, 1}) {
+                Floats in = random_samples(2 * p.length, 5);
+                signal.make(in);
+                for (std::size_t i = 0; i < in.size() && only >= 0; ++i) { in[i] = static_cast<int>(i % 2) == only ? 0 : in[i]; }
+                const Floats taps = taps_for(signal, random_samples(complex_taps ? 2 * p.taps : p.taps, 6));
+                expect(p, taps, in, std::string(signal.name) + (complex_taps ? ", complex taps" : ", real taps"));
+            }
+        }
+    }
+}
+
+/// expect(problem, taps, samples) for rows, also under filters of their own, whose first `loud` samples are.
+template <class Expect>
+void for_rows_beside_quiet_ones(std::size_t loud, const Expect& expect, Dtype dtype = Dtype::f32) {
+    for (const std::int64_t batch : {2, 3, 5}) {
+        for (const Filters filters : {Filters::shared, Filters::per_row}) {
+            const Problem p{.length = 3000, .taps = 400, .batch = batch, .filters = filters, .mode = Mode::same, .dtype = dtype};
+            Floats in = random_samples(input_extent(p), 7);
+            scale(in, 0, loud, 1e12F);
+            expect(p, random_samples(taps_extent(p), 8), in);
+        }
+    }
+}
+
 }  // namespace tapline::test

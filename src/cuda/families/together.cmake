@@ -56,7 +56,6 @@ else()
     "direct/(direct_kernels|rows/direct_widened_kernels)"
     "direct/rows/direct_across_[a-z_]+"
     "direct/rows/direct_few_[a-z_]+"
-    "direct/rows/direct_rows_[a-z_]+"
     "image_fft_large/image_fft_large_kernels_(256|512)"
     "image_fft_large/image_fft_large_kernels_(1024|2048)"
     "image_tiles/image_tiles_[a-z]+"

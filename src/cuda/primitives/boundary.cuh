@@ -11,27 +11,13 @@ namespace tapline::cuda {
 /// core::boundary_index; formulas: scipy.ndimage's modes.
 __device__ __noinline__ inline std::int64_t boundary_index(Boundary boundary, std::int64_t position, std::int64_t n) {
     if (position >= 0 && position < n) { return position; }
-    const auto modulo = [](std::int64_t a, std::int64_t m) {
-        const std::int64_t r = a % m;
-        return r < 0 ? r + m : r;
-    };
-    switch (boundary) {
-        case kNearest:
-            return position < 0 ? 0 : n - 1;
-        case kReflect: {  // period 2n: a b c c b a
-            const std::int64_t i = modulo(position, 2 * n);
-            return i < n ? i : 2 * n - 1 - i;
-        }
-        case kMirror: {  // period 2n - 2: a b c b
-            if (n == 1) { return 0; }
-            const std::int64_t i = modulo(position, 2 * n - 2);
-            return i < n ? i : 2 * n - 2 - i;
-        }
-        case kWrap:
-            return modulo(position, n);
-        default:
-            return -1;
-    }
+    if (boundary <= kConstant) { return -1; }
+    if (boundary == kNearest || (boundary == kMirror && n == 1)) { return position < 0 ? 0 : n - 1; }
+    // Of kReflect 2n: a b c c b a; of kMirror 2n - 2: a b c b.
+    const std::int64_t period = boundary == kWrap ? n : 2 * n - (boundary == kMirror ? 2 : 0);
+    std::int64_t i = position % period;
+    i += i < 0 ? period : 0;
+    return i < n ? i : (boundary == kMirror ? period : period - 1) - i;
 }
 
 /// The same, inline and without a division inside and up to a signal's length outside: for loops that often leave the signal. Where
@@ -109,12 +95,11 @@ __device__ __noinline__ void fill_at_edge(const Arguments& a, S* window, const S
             }
         }
     }
-    if (a.boundary == kZero) {
-        for (int w = lane; w < begin; w += lanes) { window[w] = S{}; }
-        for (int w = end + lane; w < size; w += lanes) { window[w] = S{}; }
-    } else {
-        for (int w = lane; w < begin; w += lanes) { window[w] = sample_outside(a, row, a.in_first + start + w); }
-        for (int w = end + lane; w < size; w += lanes) { window[w] = sample_outside(a, row, a.in_first + start + w); }
+    const int there = end - begin;
+#pragma unroll 1
+    for (int i = lane; i < size - there; i += lanes) {
+        const int w = i < begin ? i : i + there;
+        window[w] = a.boundary == kZero ? S{} : sample_outside(a, row, a.in_first + start + w);
     }
 }
 
@@ -159,6 +144,7 @@ __device__ __noinline__ typename Element<S>::Sum exact_sum(const Arguments& a, c
     const std::int64_t begin = max(tap_first, -position);
     const std::int64_t end = min(tap_last, end_of_signal - position);
     typename Element<S>::Sum sum{};
+#pragma unroll 1
     for (std::int64_t t = begin; t < end; ++t) { multiply_add(sum, Element<S>::widen(sample(a, row, position + t)), taps[t]); }
     return sum;
 }

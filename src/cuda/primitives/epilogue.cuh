@@ -41,6 +41,35 @@ __device__ I saturate(double x, double low, double top) {
     return static_cast<I>(r);
 }
 
+/// The same of integers of so many bits, as these bits.
+__device__ inline std::uint64_t saturate_to_bits(double x, int bits, bool is_signed) {
+    const int magnitude_bits = bits - (is_signed ? 1 : 0);
+    const double top = __longlong_as_double(static_cast<long long>(1023 + magnitude_bits) << 52);
+    if (isnan(x)) { return 0; }
+    const double r = rint(x);
+    if (r >= top) { return ~std::uint64_t{0} >> (64 - magnitude_bits); }
+    return r < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(is_signed ? fmax(r, -top) : 0))
+                 : static_cast<std::uint64_t>(r);
+}
+
+/// out[index] = the low bytes of `raw`.
+__device__ __forceinline__ void store_raw(void* out, int bytes, std::int64_t index, std::uint64_t raw) {
+    switch (bytes) {
+        case 1:
+            static_cast<std::uint8_t*>(out)[index] = static_cast<std::uint8_t>(raw);
+            break;
+        case 2:
+            static_cast<std::uint16_t*>(out)[index] = static_cast<std::uint16_t>(raw);
+            break;
+        case 4:
+            static_cast<std::uint32_t*>(out)[index] = static_cast<std::uint32_t>(raw);
+            break;
+        default:
+            static_cast<std::uint64_t*>(out)[index] = raw;
+            break;
+    }
+}
+
 /// out[index] = value as another type than the signal's; not for speed.
 template <class X>
 __device__ __noinline__ void store_converted(const Arguments& a, void* out, std::int64_t index, X value) {
@@ -66,32 +95,13 @@ __device__ __noinline__ void store_converted(const Arguments& a, void* out, std:
                 static_cast<__nv_bfloat16*>(out)[index] = __double2bfloat16(x);
                 break;
             case kBoolean:
-                static_cast<std::uint8_t*>(out)[index] = saturate<std::uint8_t>(x, 0, 2) != 0;
+                static_cast<std::uint8_t*>(out)[index] = isnan(x) || rint(x) <= 0 ? 0 : 1;
                 break;
-            case kI8:
-                static_cast<std::int8_t*>(out)[index] = saturate<std::int8_t>(x, -128, 128);
-                break;
-            case kI16:
-                static_cast<std::int16_t*>(out)[index] = saturate<std::int16_t>(x, -32768, 32768);
-                break;
-            case kI32:
-                static_cast<std::int32_t*>(out)[index] = saturate<std::int32_t>(x, -0x1p31, 0x1p31);
-                break;
-            case kI64:
-                static_cast<std::int64_t*>(out)[index] = saturate<std::int64_t>(x, -0x1p63, 0x1p63);
-                break;
-            case kU8:
-                static_cast<std::uint8_t*>(out)[index] = saturate<std::uint8_t>(x, 0, 256);
-                break;
-            case kU16:
-                static_cast<std::uint16_t*>(out)[index] = saturate<std::uint16_t>(x, 0, 65536);
-                break;
-            case kU32:
-                static_cast<std::uint32_t*>(out)[index] = saturate<std::uint32_t>(x, 0, 0x1p32);
-                break;
-            default:
-                static_cast<std::uint64_t*>(out)[index] = saturate<std::uint64_t>(x, 0, 0x1p64);
-                break;
+            default: {
+                const bool is_signed = a.output_type <= kI64;
+                const int bytes = 1 << (static_cast<int>(a.output_type) - static_cast<int>(is_signed ? kI8 : kU8));
+                store_raw(out, bytes, index, saturate_to_bits(x, 8 * bytes, is_signed));
+            }
         }
     }
 }

@@ -37,18 +37,9 @@ TEST_F(CheckedSegments, EverySignalKeepsItsBound) {
 }
 
 TEST_F(CheckedSegments, ComplexSignals) {
-    for (const bool complex_taps : {false, true}) {
-        const Problem p{.length = 3500, .taps = 257, .mode = Mode::full, .dtype = Dtype::complex64, .complex_taps = complex_taps};
-        for (const Signal& signal : kSignals) {
-            for (const int only : {-1, 0, 1}) {  // one component is all zero
-                Floats in = random_samples(2 * p.length, 5);
-                signal.make(in);
-                for (std::size_t i = 0; i < in.size() && only >= 0; ++i) { in[i] = static_cast<int>(i % 2) == only ? 0 : in[i]; }
-                const Floats taps = taps_for(signal, random_samples(complex_taps ? 2 * p.taps : p.taps, 6));
-                expect_kept(p, taps, in, std::string(signal.name) + (complex_taps ? ", complex taps" : ", real taps"));
-            }
-        }
-    }
+    for_every_complex_signal(
+        3500, Mode::full,
+        [&](const Problem& p, const Floats& taps, const Floats& in, const std::string& what) { expect_kept(p, taps, in, what); });
 }
 
 // More groups to be summed directly than their list has room for come in several launches.
@@ -79,12 +70,8 @@ TEST_F(StrictSums, EverySignalKeepsItsBound) {
     for (const std::int64_t k : {64, 301, 5003}) {
         Problem p{.length = 4001, .taps = k, .mode = k == 301 ? Mode::full : Mode::same};
         if (k == 301) { p.boundary = Boundary::mirror; }
-        for (const Signal& signal : kSignals) {
-            Floats in = random_samples(p.length, 11);
-            signal.make(in);
-            expect_kept(p, taps_for(signal, random_samples(k, 12)), in, signal.name);
-            expect_kept(p, taps_for(signal, high_pass(k)), in, std::string(signal.name) + " through a high pass");
-        }
+        for_every_signal(p, 11,
+                         [&](const Floats& taps, const Floats& in, const std::string& what) { expect_kept(p, taps, in, what); });
     }
 }
 

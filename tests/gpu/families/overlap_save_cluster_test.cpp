@@ -93,18 +93,15 @@ TEST_F(OverlapSaveCluster, NanAndInfinityReachTheirWindowsOnly) {
     Random random(184);
     for (const std::int64_t n : {70011, 140011}) {
         const Problem p = correlation_of(n, 1030);
-        std::vector<float> in = random_floats(n, random);
-        spoil_three(in, random);
-        expect_right(p, in, random_floats(p.taps, random));
+        const Drawn d = spoiled(p, random);
+        expect_right(p, d.in, d.taps);
         if (HasFatalFailure()) { return; }
     }
 }
 
 TEST_F(OverlapSaveCluster, Overflow) {
     Random random(185);
-    Problem p = correlation_of(70001, 200);
-    p.clamp = Clamp{-1e36, HUGE_VAL};
-    const Drawn d = near_overflow(p, 3000, 6000, 1e-3F, random);
+    const auto [p, d] = correlation_near_overflow(70001, random);
     expect_right(p, d.in, d.taps);
 }
 

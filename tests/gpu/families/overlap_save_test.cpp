@@ -282,20 +282,16 @@ TEST_F(OverlapSave, LongestRowsByClusters) { expect_long_rows(32768, Mode::causa
 TEST_F(OverlapSave, NanAndInfinityReachTheirWindowsOnly) {
     Random random(83);
     for (const std::int64_t k : {130, 1200, 4000}) {
-        const std::int64_t n = 12011;
-        const Problem p = correlation_of(n, k);
-        std::vector<float> in = random_floats(n, random);
-        spoil_three(in, random);
-        expect_right(p, in, random_floats(k, random));
+        const Problem p = correlation_of(12011, k);
+        const Drawn d = spoiled(p, random);
+        expect_right(p, d.in, d.taps);
         if (HasFatalFailure()) { return; }
     }
 }
 
 TEST_F(OverlapSave, Overflow) {
     Random random(84);
-    Problem p = correlation_of(9001, 200);
-    p.clamp = Clamp{-1e36, HUGE_VAL};
-    const Drawn d = near_overflow(p, 3000, 6000, 1e-3F, random);
+    const auto [p, d] = correlation_near_overflow(9001, random);
     expect_right(p, d.in, d.taps);
 }
 

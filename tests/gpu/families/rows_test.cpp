@@ -233,6 +233,18 @@ protected:
         ASSERT_NE(text.find(way), std::string::npos) << describe(p) << text;
         expect_right_anywhere(p, random);
     }
+    void expect_interleaved(std::int64_t channels, Filters filters, Random& random) const {
+        for (const std::int64_t n : {1, 5, 100, 1279, 1280, 5000}) {
+            for (const std::int64_t k : {1, 2, 4, 9, 31, 36}) {
+                for (const Mode mode : {Mode::same, Mode::full, Mode::leading}) {
+                    Problem p{.length = n, .taps = k, .batch = channels, .filters = filters, .mode = mode};
+                    p.input_row_stride = p.output_row_stride = 1;
+                    p.input_sample_stride = p.output_sample_stride = channels;
+                    expect_way(p, "interleaved rows as one", random);
+                }
+            }
+        }
+    }
 };
 
 TEST_F(FewTapsOfRows, ShortRowsOnVectors) {
@@ -273,34 +285,12 @@ TEST_F(FewTapsOfRows, RowsOnALine) {
 
 TEST_F(FewTapsOfRows, InterleavedRows) {
     Random random(206);
-    for (const std::int64_t channels : {3, 4}) {
-        for (const std::int64_t n : {1, 5, 100, 1279, 1280, 5000}) {
-            for (const std::int64_t k : {1, 2, 4, 9, 31, 36}) {
-                for (const Mode mode : {Mode::same, Mode::full, Mode::leading}) {
-                    Problem p{.length = n, .taps = k, .batch = channels, .mode = mode};
-                    p.input_row_stride = p.output_row_stride = 1;
-                    p.input_sample_stride = p.output_sample_stride = channels;
-                    expect_way(p, "interleaved rows as one", random);
-                }
-            }
-        }
-    }
+    for (const std::int64_t channels : {3, 4}) { expect_interleaved(channels, Filters::shared, random); }
 }
 
 TEST_F(FewTapsOfRows, InterleavedRowsWithFiltersOfTheirOwn) {
     Random random(214);
-    for (const std::int64_t channels : {2, 4}) {
-        for (const std::int64_t n : {1, 5, 100, 1279, 1280, 5000}) {
-            for (const std::int64_t k : {1, 2, 4, 9, 31, 36}) {
-                for (const Mode mode : {Mode::same, Mode::full, Mode::leading}) {
-                    Problem p{.length = n, .taps = k, .batch = channels, .filters = Filters::per_row, .mode = mode};
-                    p.input_row_stride = p.output_row_stride = 1;
-                    p.input_sample_stride = p.output_sample_stride = channels;
-                    expect_way(p, "interleaved rows as one", random);
-                }
-            }
-        }
-    }
+    for (const std::int64_t channels : {2, 4}) { expect_interleaved(channels, Filters::per_row, random); }
 }
 
 // Neither a neighbour's sample nor a tap that is not there is multiplied.

@@ -5,7 +5,6 @@ namespace tapline::cuda::rows {
 alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }
 #include "cuda/families/direct/rows/direct_rows.cpp"
-#include "cuda/families/direct/rows/direct_rows_integers.cu"
 #include "cuda/families/direct/rows/direct_rows_kernels.cu"
 
 namespace tapline::test::on_host {

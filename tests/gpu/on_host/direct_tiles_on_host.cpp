@@ -9,7 +9,6 @@ alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 #include "cuda/families/common/lines.cpp"
 #include "cuda/families/common/ordered_taps.cu"
 #include "cuda/families/direct/rows/direct_tiles.cpp"
-#include "cuda/families/direct/rows/direct_tiles_integers.cu"
 #include "cuda/families/direct/rows/direct_tiles_kernels.cu"
 #include "cuda/rung.cpp"
 

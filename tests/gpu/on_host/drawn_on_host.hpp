@@ -54,6 +54,15 @@ inline bool run_drawn(const cuda::Rung& rung, const Problem& p, const core::Reso
     return true;
 }
 
+// run(problem, resolved, random) with such an image that kernels may take: whether a rung took it.
+template <class Run>
+bool run_drawn_image(std::uint64_t seed, std::int64_t most, std::int64_t rare, const Run& run) {
+    Random random(seed);
+    const Problem p = draw_any_image(most, rare, random);
+    const core::Resolved r = core::resolve(p);
+    return !r.has_outer() && !r.is_exact() && run(p, r, random);
+}
+
 // A shard's share of the cases, or the one whose seed is given. run_case(seed): whether the rung took it, as it must more than one
 // of `rarest`.
 template <class RunCase>

@@ -110,14 +110,8 @@ TEST(CheckedSegments, ComplexSignals) {
 }
 
 TEST(CheckedSegments, RowsAndFiltersOfTheirOwn) {
-    for (const std::int64_t batch : {2, 3, 5}) {
-        for (const Filters filters : {Filters::shared, Filters::per_row}) {
-            const Problem p{.length = 3000, .taps = 400, .batch = batch, .filters = filters, .mode = Mode::same};
-            Floats in = random_samples(input_extent(p), 7);
-            scale(in, 0, 2000, 1e12F);  // a row beside a quiet one
-            expect_kept(p, random_samples(taps_extent(p), 8), in, "rows");
-        }
-    }
+    for_rows_beside_quiet_ones(2000,
+                               [](const Problem& p, const Floats& taps, const Floats& in) { expect_kept(p, taps, in, "rows"); });
 }
 
 // Ordinary outputs are the transform's; where a quiet passage, silence or a NaN lies beside others, just the groups that it reaches

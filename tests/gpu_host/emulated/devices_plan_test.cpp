@@ -237,14 +237,19 @@ TEST_F(SeveralDevices, WrongRequestsAreTold) {
     expect_error(ErrorCode::argument, {"null pointer for cuda:0"}, [&] { plan.execute(two, std::vector<const void*>(2)); });
 }
 
+std::pair<Case, std::vector<float>> one_signal(Mode mode, std::int64_t length, std::int64_t taps, Random& random) {
+    Case c;
+    c.problem.mode = mode;
+    c.problem.axes = {{.length = length, .taps = taps}};
+    c.problem.batch_axes = {{.length = 1}};
+    std::vector<float> values(static_cast<std::size_t>(taps));
+    fill_reals<float>(values.data(), taps, random);
+    return {std::move(c), std::move(values)};
+}
+
 TEST_F(SeveralDevices, FromC) {
     Random random(11);
-    Case c;
-    c.problem.mode = Mode::causal;
-    c.problem.axes = {{.length = 300, .taps = 21}};
-    c.problem.batch_axes = {{.length = 1}};
-    std::vector<float> taps(21);
-    fill_reals<float>(taps.data(), 21, random);
+    const auto [c, taps] = one_signal(Mode::causal, 300, 21, random);
     tapline_problem problem;
     ASSERT_EQ(tapline_problem_init(&problem), TAPLINE_OK);
     problem.length = 300;
@@ -313,12 +318,7 @@ TEST_F(SeveralDevices, WrongCallsFromCAreTold) {
 
 TEST_F(SeveralDevices, ExecutionsFollowEachOther) {
     Random random(7);
-    Case c;
-    c.problem.mode = Mode::same;
-    c.problem.axes = {{.length = 2000, .taps = 33}};
-    c.problem.batch_axes = {{.length = 1}};
-    std::vector<float> taps(33);
-    fill_reals<float>(taps.data(), 33, random);
+    const auto [c, taps] = one_signal(Mode::same, 2000, 33, random);
     const DevicesPlan plan(c.problem, taps.data(), {.device = "cuda:all", .algorithm = "emulated_workspace"});
     std::vector<std::thread> threads;
     for (std::uint64_t thread = 0; thread < 4; ++thread) {

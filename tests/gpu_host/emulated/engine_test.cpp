@@ -106,6 +106,15 @@ TEST_F(CudaEngine, TapsThatComeWithEachExecution) {
     });
 }
 
+// `size`: floats of the output.
+void expect_right_on_host_and_device(const Plan& plan, const Problem& p, const std::vector<float>& in,
+                                     const std::vector<float>& taps, std::int64_t size) {
+    std::vector<float> out(static_cast<std::size_t>(size), NAN);
+    plan.execute_host(out.data(), in.data());
+    EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), true), "");
+    EXPECT_EQ(failure_on_device(plan, p, in, out.size(), taps), "");
+}
+
 TEST_F(CudaEngine, TwoChannelsBesideEachOtherGoAsComplexSamples) {
     const auto taps = random_floats(33, 1);
     const auto in = random_floats(2 * 3 * 500, 2);
@@ -120,10 +129,7 @@ TEST_F(CudaEngine, TwoChannelsBesideEachOtherGoAsComplexSamples) {
     const auto goes_in_pairs = [](const Plan& plan) { return gpu_host::executable_of(plan).layout().dtype == Dtype::complex64; };
     const Plan plan = make_plan(p, taps, {.device = "cuda"});
     EXPECT_TRUE(goes_in_pairs(plan)) << plan.explain();
-    std::vector<float> out(static_cast<std::size_t>(output_extent(p)), NAN);
-    plan.execute_host(out.data(), in.data());
-    EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), true), "");
-    EXPECT_EQ(failure_on_device(plan, p, in, out.size(), taps), "");
+    expect_right_on_host_and_device(plan, p, in, taps, output_extent(p));
     // A bias would have to reach both parts, an odd stride has pairs in two places, and own filters are two problems.
     Problem biased = p;
     biased.bias = 1;
@@ -146,10 +152,7 @@ TEST_F(CudaEngine, ComplexImagesUnderRealTapsGoAsTwiceAsManyChannels) {
     const auto in = random_floats(2 * input_extent(p), 2);
     const Plan plan = make_plan(p, taps, {.device = "cuda"});
     EXPECT_EQ(gpu_host::executable_of(plan).layout().channels.length, 4) << plan.explain();
-    std::vector<float> out(static_cast<std::size_t>(2 * output_extent(p)), NAN);
-    plan.execute_host(out.data(), in.data());
-    EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), true), "");
-    EXPECT_EQ(failure_on_device(plan, p, in, out.size(), taps), "");
+    expect_right_on_host_and_device(plan, p, in, taps, 2 * output_extent(p));
     // A bias reaches one part alone, a constant may differ, and rows of complex samples have rungs of their own.
     Problem biased = p;
     biased.bias = 1;

@@ -3,9 +3,11 @@
 
 #include <limits>
 #include <memory>
+#include <string>
 
 #include "cuda/api_functions.hpp"
 #include "cuda/prepared.hpp"
+#include "cuda/rung.hpp"
 
 namespace tapline::cuda {
 
@@ -38,6 +40,11 @@ inline Problem sums_alone(const Problem& p, Dtype type) {
 
 /// It with `taps` of the problem's filters side by side. Throws CudaError.
 RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device, bool local = false);
+
+/// "by " its name and what that says of itself.
+inline std::string by_inside(const Prepared& inside) {
+    return std::string("by ") + inside.rung->info().name + ", " + inside.rung->describe(inside);
+}
 
 /// TakesTapsOnDevice::making_seconds() of the rung that would be inside.
 double making_seconds_inside(const Problem& problem, const cuda_abi::Device& device);

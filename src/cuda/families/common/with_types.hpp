@@ -64,6 +64,23 @@ auto with_types(Dtype dtype, Dtype taps_dtype, const Body& body) {
     });
 }
 
+/// The same with the types of sums and taps, which are the same of integers.
+template <class Body>
+auto with_sums_and_taps(Dtype sum_dtype, Dtype taps_dtype, const Body& body) {
+    using Result = decltype(body(ElementType<float>{}, ElementType<float>{}));
+    switch (sum_dtype) {
+        case Dtype::i32:
+            return body(ElementType<std::int32_t>{}, ElementType<std::int32_t>{});
+        case Dtype::i64:
+            return body(ElementType<std::int64_t>{}, ElementType<std::int64_t>{});
+        default:
+            return with_types(sum_dtype, taps_dtype, [&]<class X, class H>(ElementType<X> sums, ElementType<H> taps) -> Result {
+                if constexpr (sizeof(X) >= 4) { return body(sums, taps); }
+                return Result();
+            });
+    }
+}
+
 /// body(ElementType<T>) with an integer type; a bool is a byte.
 template <class Body>
 auto with_integer_type(Dtype dtype, const Body& body) {

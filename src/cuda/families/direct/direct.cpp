@@ -31,8 +31,7 @@ Limited by: multiply-adds, one vector from shared memory feeds 48 or 80 of them;
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{default_policy(p, device)};
-        for (const int vectors : {1, 3, 5}) {
-            if (vectors == 5 && p.dtype != kF32) { continue; }
+        for (const int vectors : {1, 3}) {
             for (const int tiles : {-1, 1, 2, 4, 8}) { all.push_back({vectors, staged::kThreads, tiles, 0}); }
         }
         return all;

@@ -44,8 +44,9 @@ Limited by: memory: it runs at the speed of the copy
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{default_policy(p, device)};
+        const auto chunks = static_cast<int>(divide_up(p.x.k, type_of(p, device).per_vector()));
         for (const int vectors : {1, 3, 5}) {
-            if (vectors == 5 && p.dtype != kF32) { continue; }
+            if (p.dtype == kF32 ? !few::is_built(vectors, chunks, taps_in_memory(p)) : vectors == 5) { continue; }
             for (const int threads : {32, 64, 128}) {
                 for (const int tiles : {1, 2, 4, 6}) { all.push_back({vectors, threads, tiles, 0}); }
             }

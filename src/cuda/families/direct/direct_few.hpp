@@ -29,6 +29,12 @@ struct ShortRows {
 using FewKernel = void (*)(Arguments a, TapsByValue<float> taps, int tiles_per_block);
 using ShortKernel = void (*)(ShortRows rows, TapsByValue<float> taps);
 
+/// Of f32, whether so many vectors of taps have a kernel of `vectors` vectors a thread: 3 for up to 24 taps, 5 for more, which from
+/// memory pay from 13 taps on.
+constexpr bool is_built(int vectors, int chunks, bool row_taps) {
+    return vectors == 1 || (vectors == 3 ? chunks <= 6 : chunks >= (row_taps ? 4 : 7));
+}
+
 /// The kernels for so many vectors of taps, `vectors` a thread; null if there is none.
 FewKernel kernel_f32(int vectors, int chunks, bool row_taps);
 FewKernel kernel_16bit(Dtype dtype, int vectors, int chunks, bool row_taps);

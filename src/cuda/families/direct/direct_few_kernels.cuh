@@ -13,10 +13,17 @@ inline constexpr int kMostChunks = (kFewTaps + kPerVector<S> - 1) / kPerVector<S
 template <class S>
 inline constexpr auto kAllChunks = std::make_integer_sequence<int, kMostChunks<S>>{};
 
+template <class S, int kVectors, int kChunks, bool kRowTaps>
+constexpr FewKernel kernel_if_built() {
+    if constexpr (sizeof(S) == 2 || is_built(kVectors, kChunks, kRowTaps)) {
+        return &direct_few_kernel<S, float, kVectors, kChunks, kRowTaps>;
+    }
+    return nullptr;
+}
+
 template <class S, int kVectors, bool kRowTaps, int... kChunks>
 FewKernel pick(int chunks, std::integer_sequence<int, kChunks...>) {
-    static constexpr std::array<FewKernel, sizeof...(kChunks)> kKernels{
-        &direct_few_kernel<S, float, kVectors, kChunks + 1, kRowTaps>...};
+    static constexpr std::array<FewKernel, sizeof...(kChunks)> kKernels{kernel_if_built<S, kVectors, kChunks + 1, kRowTaps>()...};
     return chunks < 1 || chunks > kMostChunks<S> ? nullptr : kKernels[static_cast<std::size_t>(chunks - 1)];
 }
 

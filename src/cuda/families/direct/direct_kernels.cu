@@ -12,9 +12,6 @@ StagedKernel kernel_of(Dtype dtype, Dtype taps_dtype, int vectors) {
                 return &direct_kernel<S, H, 1>;
             case 3:
                 return &direct_kernel<S, H, 3>;
-            case 5:
-                if constexpr (sizeof(S) == 4) { return &direct_kernel<S, H, 5>; }
-                return nullptr;
             default:
                 return nullptr;
         }

@@ -5,6 +5,9 @@
 namespace tapline::cuda::window {
 namespace {
 
+template <class S>
+inline constexpr int kMost = sizeof(S) == 4 ? 5 : 3;  // vectors a thread
+
 template <class S, class H, int kVectors>
 KernelWithTaps<H> pick(bool row_taps) {
     return row_taps ? &direct_window_kernel<S, H, kVectors, 0, true> : &direct_window_kernel<S, H, kVectors, 0, false>;
@@ -17,11 +20,8 @@ WindowKernel kernel_of(Dtype dtype, Dtype taps_dtype, int vectors, bool row_taps
         switch (vectors) {
             case 1:
                 return pick<S, H, 1>(row_taps);
-            case 3:
-                return pick<S, H, 3>(row_taps);
-            case 5:
-                if constexpr (sizeof(S) == 4) { return pick<S, H, 5>(row_taps); }
-                return {};
+            case kMost<S>:
+                return pick<S, H, kMost<S>>(row_taps);
             default:
                 return {};
         }

@@ -124,7 +124,7 @@ Limited by: memory: the image is laid out, transformed and taken back, each a pa
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenSignals>();
         return "a signal of " + std::to_string(chosen.signal.length) + " samples and " + std::to_string(chosen.signal.taps) +
-               " taps for each channel, by " + chosen.inner->rung->info().name + ", " + chosen.inner->rung->describe(*chosen.inner);
+               " taps for each channel, " + by_inside(*chosen.inner);
     }
 
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {

@@ -46,13 +46,13 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     const auto load = [&](auto pixel) {
         const auto* const from = static_cast<const decltype(pixel)*>(a.in) + first_in;
         if (kChannels == 0 && g.by_columns != 0) {
-            load_points_by_columns<kNear>(a, from, reinterpret_cast<float*>(shared), window, in_step, re, im);
+            load_points_by_columns<kNear>(a, g.input_type, from, reinterpret_cast<float*>(shared), window, in_step, re, im);
         } else {
-            load_points<kNear>(a, from, source_rows, window, in_step, re, im);
+            load_points<kNear>(a, g.input_type, from, source_rows, window, in_step, re, im);
         }
     };
     if constexpr (kAnyType) {
-        with_pixel(g.input_type, load);
+        with_pixel(g.input_bytes, load);
     } else {
         load(float{});
     }
@@ -108,17 +108,21 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
             using Raw = decltype(element);
             if constexpr (sizeof(Raw) <= 4) {
                 Raw* const to = static_cast<Raw*>(a.out) + out + r * a.out_row + (first_x + column) * out_step;
-                const auto store = [&](float(&sum)[kLong], Raw* at, bool there) {
+#pragma unroll 1
+                for (int part = 0; part < 2; ++part) {
+                    float sum[kLong];
+#pragma unroll
+                    for (int m = 0; m < kLong; ++m) { sum[m] = part == 0 ? re[m] : im[m]; }
                     Raw raw[kLong];
                     narrow_points(a, sum, raw);
+                    Raw* at = to + (part == 0 ? 0 : D::kPoints * out_step);
+                    const bool there = part == 0 ? whole : half;
                     for_outputs([&](auto index) {
                         constexpr int j = decltype(index)::value;
                         if (there && kShort * j + r < rows) { __stcs(at, raw[fft::reversed(j, 5)]); }
                         at += kShort * a.out_row;
                     });
-                };
-                store(re, to, whole);
-                store(im, to + D::kPoints * out_step, half);
+                }
             }
         });
         return;

@@ -26,39 +26,56 @@ __device__ __forceinline__ std::int64_t window_row(const ImageArguments& a, cons
     return y < window.needed ? source_row(a, window.top + y) : -1;
 }
 
-__device__ __forceinline__ float as_float(float x) { return x; }
-__device__ __forceinline__ float as_float(std::uint8_t x) { return x; }
-__device__ __forceinline__ float as_float(std::int8_t x) { return x; }
-__device__ __forceinline__ float as_float(std::uint16_t x) { return x; }
-__device__ __forceinline__ float as_float(std::int16_t x) { return x; }
-__device__ __forceinline__ float as_float(__half x) { return __half2float(x); }
-__device__ __forceinline__ float as_float(__nv_bfloat16 x) { return __bfloat162float(x); }
-
-/// body(a pixel of the type), of 8 or 16 bits.
+/// body(a pixel as memory has it), of 8 or 16 bits: what it stands for is asked once for all that a thread has.
 template <class Body>
-__device__ __forceinline__ void with_pixel(Dtype type, const Body& body) {
-    switch (type) {
-        case kI8:
-            return body(std::int8_t{});
-        case kU16:
-            return body(std::uint16_t{});
-        case kI16:
-            return body(std::int16_t{});
-        case kF16:
-            return body(__half{});
-        case kBf16:
-            return body(__nv_bfloat16{});
-        default:
-            return body(std::uint8_t{});
+__device__ __forceinline__ void with_pixel(int bytes, const Body& body) {
+    if (bytes == 1) {
+        body(std::uint8_t{});
+    } else {
+        body(std::uint16_t{});
     }
+}
+
+/// What is read where there is no pixel: of floats what stands for it, of others what widen_pixels() replaces.
+template <class Pixel>
+__device__ __forceinline__ Pixel no_pixel([[maybe_unused]] float absent) {
+    if constexpr (std::is_same_v<Pixel, float>) {
+        return absent;
+    } else {
+        return {};
+    }
+}
+/// Pixels as floats, of which `absent` stands where there is none: there(i), which reads anew what it asks, as numbers that were
+/// kept from the loads would go to local memory.
+template <int kCount, class Pixel, class There>
+__device__ __forceinline__ void widen_pixels(Dtype type, const Pixel (&raw)[kCount], float* to, float absent, const There& there) {
+    float x[kCount];
+    widen_raw(type, raw, x);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) { to[i] = x[i]; }
+    if (!std::is_same_v<Pixel, float> && absent != 0) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) { to[i] = there(i) ? to[i] : absent; }
+    }
+}
+/// Reads memory even if its content is known.
+template <class X>
+__device__ __forceinline__ X read_anew(const X& x) {
+    return static_cast<const volatile X&>(x);
+}
+template <int kCount, class Pixel>
+__device__ __forceinline__ void widen_pixels(Dtype type, const Pixel (&raw)[kCount], float* to) {
+    widen_pixels(type, raw, to, 0.0F, [](int) { return true; });
 }
 
 /// This thread's pixels of its column: rows 4 j + r, and those half a row on. `in`: the image's channel; `step`: elements from
 /// pixel to pixel; `source_rows`: room for a tile's rows.
 template <int kNear, class Pixel>
-__device__ __forceinline__ void load_points(const ImageArguments& a, const Pixel* in, std::int64_t* source_rows,
+__device__ __forceinline__ void load_points(const ImageArguments& a, Dtype type, const Pixel* in, std::int64_t* source_rows,
                                             const Window& window, std::int64_t step, float (&re)[kLong], float (&im)[kLong]) {
     using D = Shape<kNear>;
+    Pixel first[kLong];
+    Pixel second[kLong];
     const int task = static_cast<int>(threadIdx.x);
     const int column = task % D::kPoints;
     const int r = task / D::kPoints;
@@ -69,10 +86,12 @@ __device__ __forceinline__ void load_points(const ImageArguments& a, const Pixel
         const std::int64_t half = D::kPoints * step;
 #pragma unroll
         for (int j = 0; j < kLong; ++j) {
-            re[j] = as_float(__ldg(from));
-            im[j] = as_float(__ldg(from + half));
+            first[j] = __ldg(from);
+            second[j] = __ldg(from + half);
             from += kShort * a.in_row;
         }
+        widen_pixels(type, first, re);
+        widen_pixels(type, second, im);
     } else {
         if (task < kRows) {
             const std::int64_t row = window_row(a, window, task);
@@ -87,16 +106,19 @@ __device__ __forceinline__ void load_points(const ImageArguments& a, const Pixel
 #pragma unroll
         for (int j = 0; j < kLong; ++j) {
             const std::int64_t row = source_rows[kShort * j + r];
-            re[j] = row != kNoRow && at >= 0 ? as_float(__ldg(from + row)) : absent;
-            im[j] = row != kNoRow && next >= 0 ? as_float(__ldg(from_next + row)) : absent;
+            first[j] = row != kNoRow && at >= 0 ? __ldg(from + row) : no_pixel<Pixel>(absent);
+            second[j] = row != kNoRow && next >= 0 ? __ldg(from_next + row) : no_pixel<Pixel>(absent);
         }
+        const auto has_row = [&](int j) { return read_anew(source_rows[kShort * j + r]) != kNoRow; };
+        widen_pixels(type, first, re, absent, [&](int j) { return at >= 0 && has_row(j); });
+        widen_pixels(type, second, im, absent, [&](int j) { return next >= 0 && has_row(j); });
     }
 }
 
 /// The same where memory has columns side by side: lanes go down them, into a tile of floats that threads take their columns from.
 /// `staged`: kRows rows of D::kColumns floats, which nobody uses afterwards; lanes meet in no bank on either way.
 template <int kNear, class Pixel>
-__device__ __forceinline__ void load_points_by_columns(const ImageArguments& a, const Pixel* in, float* staged,
+__device__ __forceinline__ void load_points_by_columns(const ImageArguments& a, Dtype type, const Pixel* in, float* staged,
                                                        const Window& window, std::int64_t step, float (&re)[kLong],
                                                        float (&im)[kLong]) {
     using D = Shape<kNear>;
@@ -112,12 +134,16 @@ __device__ __forceinline__ void load_points_by_columns(const ImageArguments& a, 
         float* const to = staged + y * D::kColumns;
 #pragma unroll 1
         for (int x = first; x < D::kColumns; x += kApart * kAtOnce) {
-            float held[kAtOnce];
+            Pixel raw[kAtOnce];
+            bool there[kAtOnce];
 #pragma unroll
             for (int i = 0; i < kAtOnce; ++i) {
                 const std::int64_t at = source_pixel(a, window.left + x + i * kApart);
-                held[i] = row >= 0 && at >= 0 ? as_float(__ldg(from + at * step)) : absent;
+                there[i] = row >= 0 && at >= 0;
+                raw[i] = there[i] ? __ldg(from + at * step) : no_pixel<Pixel>(absent);
             }
+            float held[kAtOnce];
+            widen_pixels(type, raw, held, absent, [&](int i) { return there[i]; });
 #pragma unroll
             for (int i = 0; i < kAtOnce; ++i) { to[(x + i * kApart) ^ (y % 32)] = held[i]; }
         }

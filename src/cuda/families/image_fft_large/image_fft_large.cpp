@@ -101,7 +101,7 @@ Plan plan_of(const Problem& p, const cuda_abi::Device& device) {
     g.lag = at_once == 1 && 3 * unit_bytes > kMostRingBytes ? 0 : std::min(at_once, g.units);
     g.slots = std::min(g.lag == 0 ? 2 : 2 * g.lag + rounds_of(blocks, of_unit), g.units);
     g.spectrum = p.filters > 1 ? std::int64_t{D::kRows} * D::kPoints : 0;
-    plan.kernel = kernel_of<D>(!has_any_type(p));
+    plan.kernel = kernel_of<D>(p.dtype == kF32 && p.output_dtype == kF32);
     plan.shared_bytes = D::kSharedBytes;
     const bool closer = group > 1 || std::abs(p.x.in_stride) > std::abs(p.y.in_stride);
     plan.seconds = kStartSeconds + (kTasksAlone + units * of_unit / blocks) * task_seconds(plan.size) *

@@ -59,21 +59,18 @@ __device__ __forceinline__ constexpr int down_place(int q, int s, int column) {
     return D::kWidth == 8 ? place ^ ((q & 1) * 8) : place;
 }
 
-/// Columns of two steps.
-template <class D>
-__device__ __forceinline__ void go_down(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task,
-                                        float2* shared) {
-    using Down = typename D::Down;
-    constexpr int kFar = Down::kFar;
-    constexpr int kNear = Down::kNear;
+/// The first step of columns, whose further ones are of kRest points: point (number, item) goes to place(number, item).
+template <class D, int kRest, class PlaceOf>
+__device__ __forceinline__ void begin_columns(const ImageArguments& a, const Unit& unit, const ColumnPlace<D>& at, float2* shared,
+                                              const PlaceOf& place_of) {
+    constexpr int kFar = D::Down::kFar;
     constexpr int kApart = kThreads / D::kWidth;
-    const ColumnPlace<D> at(g, unit, task);
     const RowsThere there(a, unit.window, D::kRows);
     float re[32];
     float im[32];
 #pragma unroll
     for (int v = 0; v < 32 / kFar; ++v) {
-        load_column<D, kFar, kNear>(there, at.points, at.number + kApart * v, re + v * kFar, im + v * kFar);
+        load_column<D, kFar, kRest>(there, at.points, at.number + kApart * v, re + v * kFar, im + v * kFar);
     }
 #pragma unroll
     for (int v = 0; v < 32 / kFar; ++v) {
@@ -81,36 +78,54 @@ __device__ __forceinline__ void go_down(const ImageArguments& a, const Passes& g
         float* const y = im + v * kFar;
         fft::transform<kFar>(x, y);
         for_values<kFar>(x, y, [&](int number, float own_re, float own_im) {
-            shared[down_place<D>(number, at.number + kApart * v, at.column)] = {own_re, own_im};
+            shared[place_of(number, at.number + kApart * v)] = {own_re, own_im};
         });
     }
-    __syncthreads();
-#pragma unroll
-    for (int v = 0; v < 32 / kNear; ++v) {
-        const int q = at.number + kApart * v;
-        float x[kNear];
-        float y[kNear];
-        take_points(x, y, [&](int s) { return shared[down_place<D>(q, s, at.column)]; });
-        float u[kNear];
-        float w[kNear];
-        multiply_column<D, kNear, kFar>(at.spectrum, q, PairsOf<kFar>{g.tables + D::kPairsDownQ + q}, x, y, u, w);
-        for_values<kNear>(u, w, [&](int number, float own_re, float own_im) {
-            shared[down_place<D>(q, number, at.column)] = {own_re, own_im};
-        });
-    }
-    __syncthreads();
+}
+
+/// The last step back.
+template <class D, int kRest, class PlaceOf>
+__device__ __forceinline__ void end_columns(const Passes& g, const ColumnPlace<D>& at, const float2* shared,
+                                            const PlaceOf& place_of) {
+    constexpr int kFar = D::Down::kFar;
 #pragma unroll
     for (int v = 0; v < 32 / kFar; ++v) {
-        const int s = at.number + kApart * v;
+        const int item = at.number + kThreads / D::kWidth * v;
         float x[kFar];
         float y[kFar];
-        take_points(x, y, [&](int q) { return shared[down_place<D>(q, s, at.column)]; });
-        fft::transform_by<kFar>(y, x, PairsOf<kNear>{g.tables + D::kPairsDownS + s});
+        take_points(x, y, [&](int q) { return shared[place_of(q, item)]; });
+        fft::transform_by<kFar>(y, x, PairsOf<kRest>{g.tables + D::kPairsDownS + item});
         for_values<kFar>(x, y, [&](int number, float own_re, float own_im) {
-            const int row = kNear * number + s;
+            const int row = kRest * number + item;
             if (row < g.out_rows) { at.points[row * D::kPoints] = {own_re, own_im}; }
         });
     }
+}
+
+/// Columns of two steps.
+template <class D>
+__device__ __forceinline__ void go_down(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task,
+                                        float2* shared) {
+    using Down = typename D::Down;
+    constexpr int kFar = Down::kFar;
+    constexpr int kNear = Down::kNear;
+    const ColumnPlace<D> at(g, unit, task);
+    const auto place_of = [&](int q, int s) { return down_place<D>(q, s, at.column); };
+    begin_columns<D, kNear>(a, unit, at, shared, place_of);
+    __syncthreads();
+#pragma unroll
+    for (int v = 0; v < 32 / kNear; ++v) {
+        const int q = at.number + kThreads / D::kWidth * v;
+        float x[kNear];
+        float y[kNear];
+        take_points(x, y, [&](int s) { return shared[place_of(q, s)]; });
+        float u[kNear];
+        float w[kNear];
+        multiply_column<D, kNear, kFar>(at.spectrum, q, PairsOf<kFar>{g.tables + D::kPairsDownQ + q}, x, y, u, w);
+        for_values<kNear>(u, w, [&](int number, float own_re, float own_im) { shared[place_of(q, number)] = {own_re, own_im}; });
+    }
+    __syncthreads();
+    end_columns<D, kNear>(g, at, shared, place_of);
 }
 
 /// Where point (q, u, s) of a long column lies, in points: four columns side by side, so that four values of s meet in no bank, nor
@@ -162,32 +177,16 @@ __device__ __forceinline__ void go_down_long(const ImageArguments& a, const Pass
     constexpr int kFar = Down::kFar;
     constexpr int kMid = Down::kMid;
     constexpr int kNear = Down::kNear;
-    constexpr int kApart = kThreads / D::kWidth;
     const ColumnPlace<D> at(g, unit, task);
-    const RowsThere there(a, unit.window, D::kRows);
-    float re[32];
-    float im[32];
-#pragma unroll
-    for (int v = 0; v < 32 / kFar; ++v) {
-        load_column<D, kFar, kMid * kNear>(there, at.points, at.number + kApart * v, re + v * kFar, im + v * kFar);
-    }
-#pragma unroll
-    for (int v = 0; v < 32 / kFar; ++v) {
-        const int item = at.number + kApart * v;
-        float* const x = re + v * kFar;
-        float* const y = im + v * kFar;
-        fft::transform<kFar>(x, y);
-        for_values<kFar>(x, y, [&](int number, float own_re, float own_im) {
-            shared[long_place<D>(number, item / kNear, item % kNear, at.column)] = {own_re, own_im};
-        });
-    }
+    const auto place_of = [&](int q, int item) { return long_place<D>(q, item / kNear, item % kNear, at.column); };
+    begin_columns<D, kMid * kNear>(a, unit, at, shared, place_of);
     __syncthreads();
     go_through_middle<D, false>(g, at.number, at.column, shared);
     __syncthreads();
 #pragma unroll 1
     for (int v = 0; v < 32 / kNear; ++v) {
         // Neighbouring lanes differ in u, and what q and u are together is their frequency, q + kFar u.
-        const int item = at.number + kApart * v;
+        const int item = at.number + kThreads / D::kWidth * v;
         const int i = item % kMid;
         const int q = item / kMid;
         float x[kNear];
@@ -205,18 +204,7 @@ __device__ __forceinline__ void go_down_long(const ImageArguments& a, const Pass
     __syncthreads();
     go_through_middle<D, true>(g, at.number, at.column, shared);
     __syncthreads();
-#pragma unroll
-    for (int v = 0; v < 32 / kFar; ++v) {
-        const int item = at.number + kApart * v;
-        float x[kFar];
-        float y[kFar];
-        take_points(x, y, [&](int q) { return shared[long_place<D>(q, item / kNear, item % kNear, at.column)]; });
-        fft::transform_by<kFar>(y, x, PairsOf<kMid * kNear>{g.tables + D::kPairsDownS + item});
-        for_values<kFar>(x, y, [&](int number, float own_re, float own_im) {
-            const int row = kMid * kNear * number + item;
-            if (row < g.out_rows) { at.points[row * D::kPoints] = {own_re, own_im}; }
-        });
-    }
+    end_columns<D, kMid * kNear>(g, at, shared, place_of);
 }
 
 }  // namespace tapline::cuda::image_fft_large_rung

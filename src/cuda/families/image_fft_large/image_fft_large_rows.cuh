@@ -7,8 +7,6 @@
 
 namespace tapline::cuda::image_fft_large_rung {
 
-using image_fft_rung::as_float;
-
 /// Where a unit's tiles lie in the image.
 struct Unit {
     std::int64_t image, first_y, first_x;
@@ -96,8 +94,8 @@ __device__ __forceinline__ void take_points(float (&x)[kCount], float (&y)[kCoun
 /// A row of a channel's window, null if there is none, columns kNear j + s and those half a row on. `columns`: where columns come
 /// from, at an edge.
 template <class D, class Pixel>
-__device__ __forceinline__ void load_line(const ImageArguments& a, const Pixel* row, const int* columns, std::int64_t left,
-                                          std::int64_t step, int s, float* re, float* im) {
+__device__ __forceinline__ void load_line(const ImageArguments& a, Dtype type, const Pixel* row, const int* columns,
+                                          std::int64_t left, std::int64_t step, int s, float* re, float* im) {
     using Along = typename D::Along;
     const float absent = absent_pixel<float>(a);
     if (row == nullptr) {
@@ -105,24 +103,30 @@ __device__ __forceinline__ void load_line(const ImageArguments& a, const Pixel* 
         for (int j = 0; j < Along::kFar; ++j) { re[j] = im[j] = absent; }
         return;
     }
+    Pixel first[Along::kFar];
+    Pixel second[Along::kFar];
     if (columns == nullptr) {
         const Pixel* from = row + (left + s) * step;
         const std::int64_t half = D::kPoints * step;
 #pragma unroll
         for (int j = 0; j < Along::kFar; ++j) {
-            re[j] = as_float(__ldg(from));
-            im[j] = as_float(__ldg(from + half));
+            first[j] = __ldg(from);
+            second[j] = __ldg(from + half);
             from += Along::kNear * step;
         }
+        image_fft_rung::widen_pixels(type, first, re);
+        image_fft_rung::widen_pixels(type, second, im);
         return;
     }
+    const auto at = [&](int j) -> const int& { return columns[Along::kNear * j + s]; };
+    const auto next = [&](int j) -> const int& { return columns[Along::kNear * j + s + D::kPoints]; };
 #pragma unroll
     for (int j = 0; j < Along::kFar; ++j) {
-        const int at = columns[Along::kNear * j + s];
-        const int next = columns[Along::kNear * j + s + D::kPoints];
-        re[j] = at >= 0 ? as_float(__ldg(row + at * step)) : absent;
-        im[j] = next >= 0 ? as_float(__ldg(row + next * step)) : absent;
+        first[j] = at(j) >= 0 ? __ldg(row + at(j) * step) : image_fft_rung::no_pixel<Pixel>(absent);
+        second[j] = next(j) >= 0 ? __ldg(row + next(j) * step) : image_fft_rung::no_pixel<Pixel>(absent);
     }
+    image_fft_rung::widen_pixels(type, first, re, absent, [&](int j) { return image_fft_rung::read_anew(at(j)) >= 0; });
+    image_fft_rung::widen_pixels(type, second, im, absent, [&](int j) { return image_fft_rung::read_anew(next(j)) >= 0; });
 }
 
 /// body(number, re, im) for all values of a transform, which leaves them in the order of reversed bits.
@@ -134,6 +138,26 @@ __device__ __forceinline__ void for_values(const float* x, const float* y, const
     });
 }
 
+/// The lines of a task that the thread's warp has.
+template <class D>
+struct WarpLines {
+    char* own;  // its part of shared memory
+    int lane, first, group;
+
+    __device__ __forceinline__ WarpLines(const Passes& g, const Task& task, char* shared)
+        : own(shared + static_cast<int>(threadIdx.x) / 32 * kWarpPoints * 8),
+          lane(static_cast<int>(threadIdx.x) % 32),
+          first(task.part * D::kLines + static_cast<int>(threadIdx.x) / 32 * D::kLinesOfWarp),
+          group(1 << g.group_bits) {}
+
+    /// Where a line's points lie.
+    [[nodiscard]] __device__ __forceinline__ float2* points_of(const Passes& g, const Task& task, int line) const {
+        return g.points +
+               ((static_cast<std::int64_t>(task.slot) << g.group_bits) + (line & (group - 1))) * (D::kRows * D::kPoints) +
+               (line >> g.group_bits) * D::kPoints;
+    }
+};
+
 /// Lines from the image to points.
 template <class D, bool kAnyType>
 __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task, char* shared,
@@ -142,8 +166,6 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
     constexpr int kFar = Along::kFar;
     constexpr int kNear = Along::kNear;
     constexpr int kLines = D::kLinesOfWarp;
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int warp = static_cast<int>(threadIdx.x) / 32;
     const RowsThere there(a, unit.window, D::kRows);
     const int first_row = task.part * D::kLines >> g.group_bits;
     const int last_row = ((task.part + 1) * D::kLines - 1) >> g.group_bits;
@@ -156,9 +178,8 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
         }
         __syncthreads();
     }
-    char* const own = shared + warp * kWarpPoints * 8;
-    const int first_line = task.part * D::kLines + warp * kLines;
-    const int group = 1 << g.group_bits;
+    const WarpLines<D> lines(g, task, shared);
+    const auto [own, lane, first_line, group] = lines;
     const std::int64_t piece_rows = a.in_last - a.in_first;
     float re[32];
     float im[32];
@@ -171,16 +192,12 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
             const std::int64_t y = image_fft_rung::window_row(a, unit.window, line >> g.group_bits);
             const auto* const row =
                 static_cast<const decltype(pixel)*>(a.in) + unit.image * a.in_image + channel * g.steps.in_channel + y * a.in_row;
-            load_line<D>(a, y < 0 ? nullptr : row, inside ? nullptr : columns, left, g.steps.in_pixel, at.place, re + v * kFar,
-                         im + v * kFar);
+            load_line<D>(a, g.input_type, y < 0 ? nullptr : row, inside ? nullptr : columns, left, g.steps.in_pixel, at.place,
+                         re + v * kFar, im + v * kFar);
         }
     };
-    if constexpr (kAnyType) {
-        if (kFloatsApart<D> || g.input_type != kF32) {
-            image_fft_rung::with_pixel(g.input_type, load);
-        } else {
-            load(float{});
-        }
+    if (kAnyType && g.input_type != kF32) {
+        image_fft_rung::with_pixel(g.input_bytes, load);
     } else {
         load(float{});
     }
@@ -232,16 +249,9 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
         const unsigned place = line_place<Along>(line_of_warp, 0) ^ inner_place<Along>(q);
         float x[kNear];
         float y[kNear];
-#pragma unroll
-        for (int s = 0; s < kNear; ++s) {
-            const float2 point = point_at(own, place ^ static_cast<unsigned>(8 * s));
-            x[s] = point.x;
-            y[s] = point.y;
-        }
+        take_points(x, y, [&](int s) { return point_at(own, place ^ static_cast<unsigned>(8 * s)); });
         fft::transform_by<kNear>(x, y, pairs);
-        float2* const to =
-            g.points + ((static_cast<std::int64_t>(task.slot) << g.group_bits) + (line & (group - 1))) * (D::kRows * D::kPoints) +
-            (line >> g.group_bits) * D::kPoints + q;
+        float2* const to = lines.points_of(g, task, line) + q;
         for_values<kNear>(x, y, [&](int number, float own_re, float own_im) { to[number * kFar] = {own_re, own_im}; });
     }
 }
@@ -254,18 +264,18 @@ __device__ __forceinline__ void store_line(const ImageArguments& a, const Passes
     constexpr int kFar = Along::kFar;
     constexpr int kBits = fft::log2_of(kFar);
     const std::int64_t step = g.steps.out_pixel;
-    const auto store = [&](auto* to, const auto& of) {
+    const auto store = [&](auto* to, int j, auto x, auto y) {
+        if (Along::kNear * j + s < width) { __stcs(to + (Along::kNear * j + s) * step, x); }
+        if (Along::kNear * j + s + D::kPoints < width) { __stcs(to + (Along::kNear * j + s + D::kPoints) * step, y); }
+    };
+    const auto store_floats = [&] {
         fft::for_each_index<0, kFar>([&](auto index) {
             constexpr int j = decltype(index)::value;
-            if (Along::kNear * j + s < width) { __stcs(to + (Along::kNear * j + s) * step, of(fft::reversed(j, kBits)).x); }
-            if (Along::kNear * j + s + D::kPoints < width) {
-                __stcs(to + (Along::kNear * j + s + D::kPoints) * step, of(fft::reversed(j, kBits)).y);
-            }
+            constexpr int m = fft::reversed(j, kBits);
+            store(static_cast<float*>(a.out) + first, j, re[m], im[m]);
         });
     };
-    if (!(kAnyType && kFloatsApart<D>)&&a.common.plain_store && !a.common.converts) {
-        return store(static_cast<float*>(a.out) + first, [&](int m) { return float2{re[m], im[m]}; });
-    }
+    if (!(kAnyType && kFloatsApart<D>)&&a.common.plain_store && !a.common.converts) { return store_floats(); }
     if (!a.common.plain_store) {
 #pragma unroll
         for (int m = 0; m < kFar; ++m) {
@@ -273,16 +283,24 @@ __device__ __forceinline__ void store_line(const ImageArguments& a, const Passes
             im[m] = finish(a.common, im[m]);
         }
     }
+    if constexpr (!kAnyType) { return store_floats(); }
     with_raw(g.output_bytes, [&](auto element) {
         using Raw = decltype(element);
-        struct Two {
-            Raw x, y;
-        };
-        store(static_cast<Raw*>(a.out) + first, [&](int m) {
-            const float sums[2] = {re[m], im[m]};
-            Raw raw[2];
+        constexpr int kGroup = 8;  // of points whose type is asked for once, as long as registers hold them
+        fft::for_each_index<0, kFar / kGroup>([&](auto group) {
+            constexpr int kFirst = decltype(group)::value * kGroup;
+            float sums[2 * kGroup];
+#pragma unroll
+            for (int i = 0; i < kGroup; ++i) {
+                sums[i] = re[kFirst + i];
+                sums[kGroup + i] = im[kFirst + i];
+            }
+            Raw raw[2 * kGroup];
             narrow_real_to_raw(a.common.output_type, sums, raw);
-            return Two{raw[0], raw[1]};
+            fft::for_each_index<0, kGroup>([&](auto index) {
+                constexpr int i = decltype(index)::value;
+                store(static_cast<Raw*>(a.out) + first, fft::reversed(kFirst + i, kBits), raw[i], raw[kGroup + i]);
+            });
         });
     });
 }
@@ -295,11 +313,8 @@ __device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g
     constexpr int kFar = Along::kFar;
     constexpr int kNear = Along::kNear;
     constexpr int kLines = D::kLinesOfWarp;
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int warp = static_cast<int>(threadIdx.x) / 32;
-    char* const own = shared + warp * kWarpPoints * 8;
-    const int first_line = task.part * D::kLines + warp * kLines;
-    const int group = 1 << g.group_bits;
+    const WarpLines<D> lines(g, task, shared);
+    const auto [own, lane, first_line, group] = lines;
     const int rows = static_cast<int>(min(a.rows - unit.first_y, static_cast<std::int64_t>(g.out_rows)));
     if (first_line >> g.group_bits >= rows) { return; }
     const int q = lane % kFar;
@@ -307,9 +322,7 @@ __device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g
     for (int v = 0; v < 32 / kNear; ++v) {
         const int line_of_warp = (lane + 32 * v) / kFar;
         const int line = first_line + line_of_warp;
-        const float2* const from =
-            g.points + ((static_cast<std::int64_t>(task.slot) << g.group_bits) + (line & (group - 1))) * (D::kRows * D::kPoints) +
-            (line >> g.group_bits) * D::kPoints + q;
+        const float2* const from = lines.points_of(g, task, line) + q;
         float x[kNear];
         float y[kNear];
         take_points(x, y, [&](int t) { return __ldcg(from + t * kFar); });
@@ -328,12 +341,7 @@ __device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g
         const unsigned place = line_place<Along>(at.line, at.place);
         float re[kFar];
         float im[kFar];
-#pragma unroll
-        for (int i = 0; i < kFar; ++i) {
-            const float2 point = point_at(own, place ^ inner_place<Along>(i));
-            re[i] = point.x;
-            im[i] = point.y;
-        }
+        take_points(re, im, [&](int i) { return point_at(own, place ^ inner_place<Along>(i)); });
         fft::transform_by<kFar>(im, re, PairsOf<kNear>{g.tables + D::kPairsS + at.place});
         fft::for_each_index<0, kFar>([&](auto value) {
             constexpr int m = decltype(value)::value;

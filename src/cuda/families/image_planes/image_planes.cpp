@@ -77,8 +77,7 @@ Limited by: the passes, and what limits the planes' rung
     }
 
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
-        const auto& chosen = prepared.chosen_as<ChosenPlanes>();
-        return "planes by " + std::string(chosen.inner->rung->info().name) + ", " + chosen.inner->rung->describe(*chosen.inner);
+        return "planes " + by_inside(*prepared.chosen_as<ChosenPlanes>().inner);
     }
 
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {

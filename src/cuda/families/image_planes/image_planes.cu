@@ -57,16 +57,11 @@ __global__ void __launch_bounds__(kThreads) image_planes_kernel(const __grid_con
     using Whole = Word<Raw>;
     constexpr int kPixels = pixels(sizeof(Raw));
     __shared__ alignas(16) Raw tile[tile_elements(sizeof(Raw))];
-    std::int64_t rest = blockIdx.x;
-    const auto take = [&](std::int64_t length) {
-        const std::int64_t before = rest;
-        rest = divide(rest, length);
-        return before - rest * length;
-    };
-    const std::int64_t channel = take(p.channel_tiles) * p.tile_channels;
-    const std::int64_t pixel = take(p.pixel_tiles) * p.tile_pixels;
-    const std::int64_t y = take(p.height);
-    const std::int64_t image = rest;
+    Number number{blockIdx.x};
+    const std::int64_t channel = number.take(p.channel_tiles) * p.tile_channels;
+    const std::int64_t pixel = number.take(p.pixel_tiles) * p.tile_pixels;
+    const std::int64_t y = number.take(p.height);
+    const std::int64_t image = number.rest;
     const int channels = static_cast<int>(min(p.channels - channel, static_cast<std::int64_t>(p.tile_channels)));
     const int row = static_cast<int>(min(p.width - pixel, static_cast<std::int64_t>(p.tile_pixels)));
     const std::int64_t plane = p.height * p.width;
@@ -185,18 +180,7 @@ __global__ void __launch_bounds__(kThreads) image_planes_kernel(const __grid_con
 
 template <bool kToPlanes>
 Kernel kernel_of(int bytes) {
-    switch (bytes) {
-        case 1:
-            return &image_planes_kernel<RawOf<1>::Type, kToPlanes>;
-        case 2:
-            return &image_planes_kernel<RawOf<2>::Type, kToPlanes>;
-        case 4:
-            return &image_planes_kernel<RawOf<4>::Type, kToPlanes>;
-        case 8:
-            return &image_planes_kernel<RawOf<8>::Type, kToPlanes>;
-        default:
-            return nullptr;
-    }
+    return with_elements_of<8>(bytes, [](auto raw) -> Kernel { return &image_planes_kernel<decltype(raw), kToPlanes>; });
 }
 
 }  // namespace

@@ -144,8 +144,7 @@ Limited by: what limits the signals' rung
 
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenRows>();
-        return std::string(chosen.signals.along_rows ? "rows" : "columns") + " as signals, by " + chosen.inner->rung->info().name +
-               ", " + chosen.inner->rung->describe(*chosen.inner);
+        return std::string(chosen.signals.along_rows ? "rows" : "columns") + " as signals, " + by_inside(*chosen.inner);
     }
 
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {

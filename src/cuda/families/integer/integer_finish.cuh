@@ -146,22 +146,4 @@ __device__ __forceinline__ bool finish(const Finish& f, std::int64_t sum, std::u
 }
 __device__ __forceinline__ bool finish(const Finish& f, const Sum& sum, std::uint64_t& raw) { return finish_other(f, sum, raw); }
 
-/// out[index] = the low bytes of `raw`.
-__device__ __forceinline__ void store_raw(void* out, int bytes, std::int64_t index, std::uint64_t raw) {
-    switch (bytes) {
-        case 1:
-            static_cast<std::uint8_t*>(out)[index] = static_cast<std::uint8_t>(raw);
-            break;
-        case 2:
-            static_cast<std::uint16_t*>(out)[index] = static_cast<std::uint16_t>(raw);
-            break;
-        case 4:
-            static_cast<std::uint32_t*>(out)[index] = static_cast<std::uint32_t>(raw);
-            break;
-        default:
-            static_cast<std::uint64_t*>(out)[index] = raw;
-            break;
-    }
-}
-
 }  // namespace tapline::cuda::integer

@@ -10,6 +10,7 @@
 
 #include "core/problem/elements.hpp"
 #include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/rung_inside.hpp"
 #include "cuda/families/direct/direct.hpp"
 #include "cuda/families/image_tiles/image_tiles.hpp"
 #include "cuda/families/integer/integer_finish.hpp"
@@ -160,8 +161,7 @@ Limited by: what limits that rung
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenWay>();
-        return std::string("sums in ") + chosen.sums + " by " + chosen.inner.rung->info().name + ", " +
-               chosen.inner.rung->describe(chosen.inner);
+        return std::string("sums in ") + chosen.sums + " " + by_inside(chosen.inner);
     }
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         auto chosen = std::make_unique<ChosenWay>();

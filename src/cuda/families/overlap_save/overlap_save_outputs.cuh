@@ -105,6 +105,7 @@ __device__ __noinline__ typename Element<S>::Sum direct_sum(const Arguments& a, 
     const H* taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + filter * a.taps_row_bytes);
     if (a.boundary == kZero) { return exact_sum<S, H>(a, in, taps, a.first + o, 0, a.k); }
     typename Element<S>::Sum sum{};
+#pragma unroll 1
     for (std::int64_t t = 0; t < a.k; ++t) {
         multiply_add(sum, Element<S>::widen(sample(a, in, a.first + o - a.origin + t)), taps[t]);
     }

@@ -115,8 +115,7 @@ Limited by: what limits the rung inside, in double
     }
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
-        const RungInside& inner = prepared.chosen_as<ChosenStrict>().inner;
-        return std::string("in double by ") + inner->rung->info().name + ", " + inner->rung->describe(*inner);
+        return "in double " + by_inside(*prepared.chosen_as<ChosenStrict>().inner);
     }
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         const Problem& p = prepared.problem;

@@ -220,8 +220,7 @@ Limited by: the passes, and what limits the rung of rows
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenTransposed>();
-        return std::to_string(chosen.chunk.rows()) + " rows at a time, by " + chosen.inner->rung->info().name + ", " +
-               chosen.inner->rung->describe(*chosen.inner);
+        return std::to_string(chosen.chunk.rows()) + " rows at a time, " + by_inside(*chosen.inner);
     }
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         const Problem& p = prepared.problem;

@@ -82,20 +82,10 @@ __global__ void __launch_bounds__(kThreads) transpose_kernel(const __grid_consta
 
 template <bool kToRows>
 Kernel pick(int bytes, bool halved) {
-    switch (bytes) {
-        case 1:
-            return &transpose_kernel<RawOf<1>::Type, kToRows>;
-        case 2:
-            return &transpose_kernel<RawOf<2>::Type, kToRows>;
-        case 4:
-            return &transpose_kernel<RawOf<4>::Type, kToRows>;
-        case 8:
-            return halved ? &transpose_kernel<Halves<RawOf<4>::Type>, kToRows> : &transpose_kernel<RawOf<8>::Type, kToRows>;
-        case 16:
-            return halved ? &transpose_kernel<Halves<RawOf<8>::Type>, kToRows> : &transpose_kernel<RawOf<16>::Type, kToRows>;
-        default:
-            return nullptr;
+    if (halved && bytes >= 8) {
+        return bytes == 8 ? &transpose_kernel<Halves<RawOf<4>::Type>, kToRows> : &transpose_kernel<Halves<RawOf<8>::Type>, kToRows>;
     }
+    return with_elements_of<16>(bytes, [](auto raw) -> Kernel { return &transpose_kernel<decltype(raw), kToRows>; });
 }
 
 }  // namespace

@@ -64,8 +64,7 @@ Limited by: what limits the rung inside, and the pass
     }
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
-        const RungInside& inner = prepared.chosen_as<ChosenWidened>().inner;
-        return std::string("by ") + inner->rung->info().name + ", " + inner->rung->describe(*inner);
+        return by_inside(*prepared.chosen_as<ChosenWidened>().inner);
     }
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         const Problem& p = prepared.problem;

@@ -17,16 +17,11 @@ struct Place {
 
 template <class X>
 __device__ __forceinline__ Place place_of_block(const VolumeArguments<X>& a, const Cut& c) {
-    std::int64_t rest = blockIdx.x;
-    const auto take = [&](std::int64_t length) {
-        const std::int64_t before = rest;
-        rest = divide(rest, length);
-        return before - rest * length;
-    };
-    const std::int64_t x = take(a.tiles_x) * c.tile_x;
-    const std::int64_t y = take(a.tiles_y) * c.tile_y;
-    const std::int64_t z = take(a.segments) * a.segment_planes;
-    return {x, y, z, rest};
+    Number number{blockIdx.x};
+    const std::int64_t x = number.take(a.tiles_x) * c.tile_x;
+    const std::int64_t y = number.take(a.tiles_y) * c.tile_y;
+    const std::int64_t z = number.take(a.segments) * a.segment_planes;
+    return {x, y, z, number.rest};
 }
 
 /// Elements from the first volume to another.

@@ -22,17 +22,24 @@ __device__ __forceinline__ std::int64_t divide(std::int64_t a, std::int64_t b) {
     return a / b;
 }
 
+/// A number whose digits have bases of their own.
+struct Number {
+    std::int64_t rest;
+
+    /// The last digit, of base `length`, which it loses.
+    __device__ __forceinline__ std::int64_t take(std::int64_t length) {
+        const std::int64_t before = rest;
+        rest = divide(rest, length);
+        return before - rest * length;
+    }
+};
+
 /// They are numbered by tiles along rows, then along Rows::near, then the other axes; where rows lie closer than samples along
 /// Rows::near first, as blocks that work at a time should read what memory has side by side.
 __device__ __forceinline__ LineTile line_tile(const Arguments& a, const Rows& g, std::int64_t tiles, std::int64_t number) {
     LineTile t{};
-    std::int64_t rest = number;
-    const auto take = [&](std::int64_t length) {
-        if (length == 1) { return std::int64_t{0}; }
-        const std::int64_t before = rest;
-        rest = divide(rest, length);
-        return before - rest * length;
-    };
+    Number rest{number};
+    const auto take = [&](std::int64_t length) { return length == 1 ? std::int64_t{0} : rest.take(length); };
     const auto size = [](std::int64_t step) { return step < 0 ? -step : step; };
     const bool near_first = size(g.near.in) < size(a.in_sample) || size(g.near.out) < size(a.out_sample);
     std::int64_t near = near_first ? take(g.near_tiles) : 0;

@@ -19,6 +19,15 @@ struct RawOf {
     static_assert(sizeof(Type) == kBytes);
 };
 
+/// body(Raw()) with elements of so many bytes, a power of 2 of up to kMost; what such a body returns by default for others.
+template <int kMost, int kBytes = 1, class Body>
+auto with_elements_of(int bytes, const Body& body) {
+    using Raw = typename RawOf<kBytes>::Type;
+    if (bytes == kBytes) { return body(Raw{}); }
+    if constexpr (kBytes < kMost) { return with_elements_of<kMost, 2 * kBytes>(bytes, body); }
+    return decltype(body(Raw{}))();
+}
+
 /// A thread's neighbouring elements to memory past the caches: by vectors, or the first `count` of them, `step` elements apart.
 template <class Raw, int kCount>
 __device__ __forceinline__ void store_neighbours(Raw* to, const Raw (&raw)[kCount], bool by_vectors, int count, std::int64_t step) {

@@ -23,11 +23,9 @@ constexpr std::int64_t kDefaultCases = 80;
 
 // Whether the rung took it.
 bool run_case(std::uint64_t seed) {
-    Random random(seed);
-    const Problem p = draw_any_image(60, 300, random);
-    const core::Resolved r = core::resolve(p);
-    if (r.has_outer() || r.is_exact()) { return false; }
-    return run_drawn(cuda::image_fft_large(), p, r, seed, random);
+    return run_drawn_image(seed, 60, 300, [&](const Problem& p, const core::Resolved& r, Random& random) {
+        return run_drawn(cuda::image_fft_large(), p, r, seed, random);
+    });
 }
 
 class ImageFftLargeProperty : public ::testing::TestWithParam<int> {};

@@ -27,14 +27,12 @@ constexpr std::int64_t kDefaultCases = 800;
 
 // Whether the rung took it.
 bool run_case(std::uint64_t seed) {
-    Random random(seed);
-    const Problem p = draw_any_image(50, 200, random);
-    const core::Resolved r = core::resolve(p);
-    if (r.has_outer() || r.is_exact()) { return false; }
-    // Whoever else takes pixels that do not lie side by side.
-    if (chance(0.3, random)) { run_drawn(cuda::image_fft(), p, r, seed, random); }
-    if (chance(0.3, random)) { run_drawn(cuda::image_direct(), p, r, seed, random); }
-    return run_drawn(cuda::image_tiles(), p, r, seed, random);
+    return run_drawn_image(seed, 50, 200, [&](const Problem& p, const core::Resolved& r, Random& random) {
+        // Whoever else takes pixels that do not lie side by side.
+        if (chance(0.3, random)) { run_drawn(cuda::image_fft(), p, r, seed, random); }
+        if (chance(0.3, random)) { run_drawn(cuda::image_direct(), p, r, seed, random); }
+        return run_drawn(cuda::image_tiles(), p, r, seed, random);
+    });
 }
 
 // Tiles inside and at edges of images that lie in every way: transposed, flipped, strided, in both directions.

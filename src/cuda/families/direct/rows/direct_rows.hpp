@@ -28,9 +28,6 @@ struct Line {
 
 using Kernel = void (*)(Arguments a, Rows rows, Line g);
 
-/// For sums of integers that wrap, and taps like them: i32 or i64; else null.
-Kernel integer_kernel_of(Dtype sum_dtype);
-
 /// Null if there is none for these types.
 Kernel kernel_of(Dtype sum_dtype, Dtype taps_dtype);
 

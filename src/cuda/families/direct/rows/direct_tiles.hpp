@@ -39,9 +39,6 @@ struct Tiles {
 
 using Kernel = void (*)(Arguments a, Rows rows, Tiles tiles);
 
-/// For sums of integers that wrap, and taps like them: i32 or i64; else null.
-Kernel integer_kernel_of(Dtype sum_dtype);
-
 /// Null if there is none for these types.
 Kernel kernel_of(Dtype sum_dtype, Dtype taps_dtype);
 

@@ -5,10 +5,8 @@
 namespace tapline::cuda::tiles {
 
 Kernel kernel_of(Dtype sum_dtype, Dtype taps_dtype) {
-    if (const Kernel of_integers = integer_kernel_of(sum_dtype); of_integers != nullptr) { return of_integers; }
-    return with_types(sum_dtype, taps_dtype, [&]<class X, class H>(ElementType<X>, ElementType<H>) -> Kernel {
-        if constexpr (sizeof(X) >= 4) { return &direct_tiles_kernel<X, H>; }
-        return nullptr;
+    return with_sums_and_taps(sum_dtype, taps_dtype, []<class X, class H>(ElementType<X>, ElementType<H>) -> Kernel {
+        return &direct_tiles_kernel<X, H>;
     });
 }
 

@@ -15,6 +15,15 @@ struct Digits {
     int samples, taps, sums;
 };
 
+/// body.operator()<samples, taps, sums>() with those of `d`, if they are among kAll, each a number of three digits.
+template <int... kAll, class Body>
+auto with_digits(const Digits& d, const Body& body) {
+    decltype(body.template operator()<1, 1, 1>()) made{};
+    const int wanted = 100 * d.samples + 10 * d.taps + d.sums;
+    (static_cast<void>(wanted == kAll && ((made = body.template operator()<kAll / 100, kAll / 10 % 10, kAll % 10>()), true)), ...);
+    return made;
+}
+
 /// Products of bytes for each tap.
 int products_of(const Digits& d);
 

@@ -73,7 +73,7 @@ Limited by: the pass, and what limits the rung inside
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenChecked>();
         if (!chosen.inner) { return "sums in 192 bits, one output a thread"; }
-        std::string by = std::string("by ") + chosen.inner->rung->info().name + ", " + chosen.inner->rung->describe(*chosen.inner);
+        std::string by = by_inside(*chosen.inner);
         if (!chosen.reports) { return by; }
         return "samples up to " + std::to_string(chosen.most) + " " + by + "; larger ones one output a thread";
     }

@@ -203,9 +203,8 @@ Limited by: what limits the rung inside, once for each product of digits
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenLong>();
         if (!chosen.parts.is_possible()) { return chosen.road.describe(); }
-        const RungInside& inner = chosen.inside.front();
-        return std::to_string(chosen.products) + (chosen.products == 1 ? " product" : " products of digits, each") + " by " +
-               inner->rung->info().name + ", " + inner->rung->describe(*inner);
+        return std::to_string(chosen.products) + (chosen.products == 1 ? " product " : " products of digits, each ") +
+               by_inside(*chosen.inside.front());
     }
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         const Problem& p = prepared.problem;

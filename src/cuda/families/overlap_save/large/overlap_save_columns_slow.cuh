@@ -30,6 +30,7 @@ __device__ __noinline__ typename Element<S>::Sum direct_sum_while_finite(const A
         if (a.boundary == kZero) {
             multiply_add(sum, exact_sum<S, H>(a, in, taps, a.first + o, first, last), typename Element<S>::Real{1});
         } else {
+#pragma unroll 1
             for (std::int64_t t = first; t < last; ++t) {
                 multiply_add(sum, Element<S>::widen(sample(a, in, a.first + o - a.origin + t)), taps[t]);
             }
@@ -58,6 +59,7 @@ __device__ __noinline__ Sum with_marked_terms(const Arguments& a, const S* in, c
             continue;
         }
         if ((bits & 1) == 0) { continue; }
+#pragma unroll 1
         for (int i = max(begin, mark * kMarkSamples); i < min(end, (mark + 1) * kMarkSamples); ++i) {
             const Sum x = Element<S>::widen(sample(a, in, position + i));
             if (is_finite_sum(x)) { continue; }
