@@ -4,7 +4,7 @@
 #include "cuda/families/overlap_save/overlap_save_outputs.cuh"
 #include "cuda/families/overlap_save/overlap_save_samples.cuh"
 #include "cuda/families/overlap_save/segment/overlap_save_convolve.cuh"
-#include "cuda/families/overlap_save/segment/overlap_save_tile_samples.cuh"
+#include "cuda/families/overlap_save/segment/overlap_save_tiles_ahead.cuh"
 #include "cuda/primitives/shared_memory.cuh"
 
 namespace tapline::cuda::overlap_save {
@@ -116,8 +116,9 @@ __device__ __forceinline__ void repair_line(const Arguments& a, const Segments& 
 /// than samples do, and in between each warp has a row. They change places where points are exchanged anyway: of one or two warps a
 /// segment in the transforms of 1,024 points, of more where these are taken apart and brought together. Teams of a block wait for
 /// nobody else, so that some read or write while others compute. Samples that come by way of the place of points come there as soon
-/// as the points of the tile before are in registers again.
-template <class X, int kWarps, class Shape>
+/// as the points of the tile before are in registers again. kAhead, of one warp a segment: they come to a stage, while the tile
+/// before is computed (TilesAhead).
+template <class X, int kWarps, class Shape, bool kAhead = false>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
     overlap_save_tiles_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
     using T = typename Element<X>::Real;
@@ -130,7 +131,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     constexpr int kRegion = kExchangePoints<Point>;
     constexpr bool kNearTransforms = kWarps <= 2;  // the outer ones of 32 points, in memory order
     constexpr int kSamples = (kComplex ? 1 : 2) * kM;
-    constexpr int kStagedLines = staged_lines<X, kWarps, Shape>();
+    constexpr int kStagedLines = kAhead ? kAheadLines<X> : staged_lines<X, kWarps, Shape>();
+    constexpr bool kInPoints = kStagedLines > 0 && !kAhead;  // samples may come where points will lie
     using Parts = Division<kWarps, kComplex, kRegion>;
     using Who = TeamThread<kWarps>;
     const Rows& rows = g.rows;
@@ -143,6 +145,9 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     extern __shared__ uint4 tiles_shared[];
     constexpr SharedLayout kLayout = tiles_layout<Shape, kWarps, Point>();
     if constexpr (lacks_shared_memory(kLayout.spectrum + kLayout.segment_bytes)) { return; }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+    if constexpr (kAhead) { return; }  // no device that has no such barriers has room for its stage
+#endif
     char* const base = reinterpret_cast<char*>(tiles_shared);
     Point* const block_pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     const Point* const twiddles = reinterpret_cast<Point*>(base + kLayout.twiddles);
@@ -154,8 +159,16 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     };
     CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(base);
     CopyBarrier* const spectrum_barrier = barriers + kMostSegments + warp;
-    const KeptTiles<kWarps, (kStagedLines > 0)> tiles(base + 8 * 4 * kMostSegments, who);
-    const bool is_staged = kStagedLines > 0 && g.staged != 0;
+    const auto tiles = [&] {
+        char* const kept = base + 8 * 4 * kMostSegments;
+        if constexpr (kAhead) {
+            return TilesAhead<X, kSamples>(kept, barriers, who, teams);
+        } else {
+            return KeptTiles<kWarps, kInPoints>(kept, who);
+        }
+    }();
+    const auto stage = [&] { return segments + teams * rows.lines * kLayout.segment_bytes; };  // kAhead
+    const bool is_staged = kInPoints && g.staged != 0;
 
     if (lane == 0) { initialize(spectrum_barrier); }
     const BlockTables<Point> block_tables(block_pairs, barriers + 2 * kMostSegments);
@@ -176,21 +189,31 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                              rows.lines * kStep);
         commit_copies();
     };
-    tiles.set_first(a, g, who.team());
-    if (kStagedLines > 0) {
-        sync();
+    if constexpr (kAhead) {
+        tiles.start(a, g, stage());
     } else {
-        __syncwarp();
+        tiles.set_first(a, g, who.team());
+        if (kInPoints) {
+            sync();
+        } else {
+            __syncwarp();
+        }
+        if (is_staged) { fill_points(tiles.of(0)); }
     }
-    if (is_staged) { fill_points(tiles.of(0)); }
 
 #pragma unroll 1
-    for (std::uint32_t turn = 0; tiles.of(turn).number < rows.tiles; ++turn) {
+    for (std::uint32_t turn = 0; tiles.exists(g, turn); ++turn) {
         const KeptTile* const state = &tiles.of(turn);
-        const auto set_next = [&] { tiles.set_next(a, g, turn, static_cast<std::int64_t>(teams) * gridDim.x); };
+        const auto set_next = [&] {
+            if constexpr (!kAhead) { tiles.set_next(a, g, turn, static_cast<std::int64_t>(teams) * gridDim.x); }
+        };
         T re[32];
         T im[32];
-        if (is_staged) {
+        if constexpr (kAhead) {
+            const char* const samples = tiles.wait_for(a, g, stage(), turn, sync);
+            const Who of = who.anew();
+            read_line<kWarps, kComplex>(StagedSamples<X, kWarps, kStagedLines>{rows, samples, of.line()}, re, im, of.thread());
+        } else if (is_staged) {
             const Who of = who.anew();
             const char* const stage = reinterpret_cast<const char*>(points_of_team());
             wait_copies<0>();
@@ -221,7 +244,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         }
         if constexpr (kWarps > 2) { Parts::transform_there(re, im); }
         sync();  // the segments before have been read, and what has been staged
-        if (kStagedLines > 0) { set_next(); }
+        if constexpr (kAhead) { tiles.ask(a, g, stage(), turn); }
+        if (kInPoints) { set_next(); }
         Point* const points = points_of_team();
         Point* const own_points = points + who.anew().own_line() * line_points;
         Point* const own = own_points + own_warp * kRegion;
@@ -310,7 +334,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             repair = (__match_any_sync(0xffffffffu, of.line()) & any) != 0;
             if (repair && is_there) { repair_line<X>(a, g, outputs, state->in + of.line() * rows.near.in, line_out); }
         }
-        if (kStagedLines == 0) {
+        if (!kInPoints && !kAhead) {  // else set before
             __syncwarp();
             set_next();
             __syncwarp();
