@@ -153,7 +153,10 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
                                    : kTilesFactors.at(at) * (whole_lines ? kWholeLines : 1);
     const bool repeats = p.x.boundary > kConstant && !ahead;
     const double at_edges = repeats ? kTilesEdge * edges_of(p, cut) / std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) : 0;
-    const double busy = rounds * emptiness * segment_seconds(p, cut.warps, device) * factor * (1 + at_edges);
+    // Samples that come ahead are widened while others wait.
+    const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
+    const double seconds = ahead ? kSegmentSeconds.front() * others : segment_seconds(p, cut.warps, device);
+    const double busy = rounds * emptiness * seconds * factor * (1 + at_edges);
     // Where lanes go across rows, what a block's lines have side by side of a sector.
     const auto touched = [&](std::int64_t sample, std::int64_t row, int bytes) {
         const bool across = lines.near.length > 1 && row != 0 && std::abs(row) < std::abs(sample);
