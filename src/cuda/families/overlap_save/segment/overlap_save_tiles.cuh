@@ -111,6 +111,33 @@ __device__ __forceinline__ void repair_line(const Arguments& a, const Segments& 
     outputs.repair_into(sum_of, [&](int offset) { return StoredOutput<X>{a, rows, line_out + offset * a.out_sample}; });
 }
 
+/// A line's samples straight from memory or, if some lie outside or are of rare types, by way of place(). sync(): of its team.
+template <class X, int kWarps, class PlaceOf, class Sync>
+__device__ __forceinline__ LineSamples<X, kWarps> straight_samples(const Arguments& a, const Segments& g, const KeptTile& tile,
+                                                                   const TeamThread<kWarps>& of, const PlaceOf& place,
+                                                                   const Sync& sync) {
+    const Rows& rows = g.rows;
+    const std::int64_t start = g.start + tile.first_output;
+    const std::int64_t length = a.in_last - a.in_first;
+    const std::int64_t line_in = tile.in + of.line() * rows.near.in;
+    const int all_needed = g.used - (g.outputs - tile.wanted);
+    const int needed = of.line() < tile.lines ? all_needed : 0;
+    const int begin = static_cast<int>(min(max(-start, std::int64_t{g.skip}), std::int64_t{needed}));
+    const int end = static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed}));
+    X* outside = nullptr;
+    // The same for all lines of a team.
+    if (!goes_straight(rows.input_type, rows.input_bytes, kOwnType<X>) ||
+        (a.boundary != kZero && (start + g.skip < 0 || start + all_needed > length))) {
+        sync();
+        outside = place();
+        fill_line(a, rows, outside, line_in, start, g.skip, needed, of.thread(), 32 * kWarps);
+        sync();
+    }
+    return {a,      rows,    line_in + start * a.in_sample,
+            g.skip, needed,  begin,
+            end,    outside, begin == g.skip && end == g.used && needed == g.used};
+}
+
 /// As overlap_save_kernel, of samples that are widened to X, the type of sums, on their way in. A team of segments, Rows::lines of
 /// neighbouring rows, begins and ends together: its threads read samples and write outputs from row to row where these lie closer
 /// than samples do, and in between each warp has a row. They change places where points are exchanged anyway: of one or two warps a
@@ -144,10 +171,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 
     extern __shared__ uint4 tiles_shared[];
     constexpr SharedLayout kLayout = tiles_layout<Shape, kWarps, Point>();
-    if constexpr (lacks_shared_memory(kLayout.spectrum + kLayout.segment_bytes)) { return; }
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-    if constexpr (kAhead) { return; }  // no device that has no such barriers has room for its stage
-#endif
+    if constexpr (lacks_shared_memory(kLayout.spectrum + kLayout.segment_bytes) || (kAhead && lacks_arrivals())) { return; }
     char* const base = reinterpret_cast<char*>(tiles_shared);
     Point* const block_pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     const Point* const twiddles = reinterpret_cast<Point*>(base + kLayout.twiddles);
@@ -221,26 +245,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             read_line<kWarps, kComplex>(StagedSamples<X, kWarps, kStagedLines>{rows, stage, of.line()}, re, im, of.thread());
         } else {
             const Who of = who.anew();
-            const std::int64_t start = g.start + state->first_output;
-            const std::int64_t length = a.in_last - a.in_first;
-            const std::int64_t line_in = state->in + of.line() * rows.near.in;
-            const int all_needed = g.used - (g.outputs - state->wanted);
-            const int needed = of.line() < state->lines ? all_needed : 0;
-            const int begin = static_cast<int>(min(max(-start, std::int64_t{g.skip}), std::int64_t{needed}));
-            const int end = static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed}));
-            X* outside = nullptr;
-            // The same for all lines of a team.
-            if (!goes_straight(rows.input_type, rows.input_bytes, kOwnType<X>) ||
-                (a.boundary != kZero && (start + g.skip < 0 || start + all_needed > length))) {
-                sync();
-                outside = reinterpret_cast<X*>(points_of_team() + of.line() * line_points);
-                fill_line(a, rows, outside, line_in, start, g.skip, needed, of.thread(), kStep);
-                sync();
-            }
-            const LineSamples<X, kWarps> samples{a,      rows,    line_in + start * a.in_sample,
-                                                 g.skip, needed,  begin,
-                                                 end,    outside, begin == g.skip && end == g.used && needed == g.used};
-            read_line<kWarps, kComplex>(samples, re, im, of.thread());
+            const auto place = [&] { return reinterpret_cast<X*>(points_of_team() + of.line() * line_points); };
+            read_line<kWarps, kComplex>(straight_samples<X, kWarps>(a, g, *state, of, place, sync), re, im, of.thread());
         }
         if constexpr (kWarps > 2) { Parts::transform_there(re, im); }
         sync();  // the segments before have been read, and what has been staged

@@ -6,6 +6,14 @@
 
 namespace tapline::cuda::overlap_save {
 
+/// Whether code is made for GPUs without such barriers, which have no room for the stage either: kernels are compiled to nothing.
+TAPLINE_HOST_DEVICE constexpr bool lacks_arrivals() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+    return true;
+#else
+    return false;
+#endif
+}
 /// A barrier at which so many arrive in each phase.
 __device__ __forceinline__ void initialize_arrivals([[maybe_unused]] CopyBarrier* barrier, [[maybe_unused]] int arrivals) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
