@@ -418,6 +418,36 @@ TEST_F(OverlapSave, NeighbouringRowsGoTogether) {
     }
 }
 
+// Rows side by side in several rounds of blocks, whose samples come while tiles before theirs are computed, have the bits that they
+// have from addresses where they come straight from memory.
+TEST_F(OverlapSave, SamplesThatComeAhead) {
+    Random random(97);
+    struct Case {
+        Dtype type;
+        std::int64_t rows, gap;
+        Boundary boundary;
+        bool own_filters;
+    };
+    for (const Case& c : {Case{Dtype::f32, 64, 0, Boundary::zero, false}, Case{Dtype::f32, 60, 8, Boundary::mirror, true},
+                          Case{Dtype::complex64, 30, 0, Boundary::wrap, false}, Case{Dtype::complex64, 64, 2, Boundary::zero, true},
+                          Case{Dtype::f16, 64, 8, Boundary::nearest, false}, Case{Dtype::i16, 72, 0, Boundary::zero, false}}) {
+        Problem p{.length = 70'001, .taps = 203, .batch = c.rows, .mode = Mode::same};
+        p.dtype = c.type;
+        if (is_integer(c.type)) { p.real_taps = p.output_dtype = Dtype::f32; }
+        p.boundary = c.boundary;
+        p.filters = c.own_filters ? Filters::per_row : Filters::shared;
+        p.input_row_stride = p.output_row_stride = 1;
+        p.input_sample_stride = c.rows + c.gap;
+        p.output_sample_stride = c.rows;
+        const std::vector<std::byte> in = random_elements(p.dtype, input_extent(p), random);
+        const std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
+        const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = name_});
+        const std::size_t part = size_of(real_part_of(p.dtype));
+        const std::vector<std::byte> ahead = execute_on_device<std::byte>(plan, in.data());
+        ASSERT_EQ(execute_on_device<std::byte>(plan, in.data(), 0, part), ahead) << describe(p);
+    }
+}
+
 // Filters longer than a segment, in parts: of one row and of several, with NaN, an epilogue and other types.
 TEST_F(OverlapSave, FiltersInParts) {
     Random random(88);

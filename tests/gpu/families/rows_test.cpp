@@ -178,6 +178,37 @@ TEST_F(Columns, FiltersOfTheirOwnAlongAnyAxis) {
     }
 }
 
+class IntegerRows : public GpuTest {};
+
+// Filters for each channel of each recording, or for each recording, in GPU memory and piece by piece.
+TEST_F(IntegerRows, FiltersAlongSeveralAxes) {
+    Random random(223);
+    constexpr std::int64_t kRecordings = 7, kLength = 23, kChannels = 40, kTaps = 6;
+    for (const auto& [of_recording, of_channel] : {std::pair{kChannels * kTaps, kTaps}, std::pair{kTaps, std::int64_t{0}}}) {
+        for (const Dtype type : {Dtype::u8, Dtype::i32}) {
+            Problem p;
+            FilteredAxis axis;
+            axis.length = kLength;
+            axis.taps = kTaps;
+            axis.mode = Mode::full;
+            axis.input_stride = axis.output_stride = kChannels;
+            p.axes = {axis};
+            const std::int64_t outputs = kLength + kTaps - 1;
+            p.batch_axes = {{kRecordings, kLength * kChannels, outputs * kChannels, of_recording}, {kChannels, 1, 1, of_channel}};
+            p.dtype = type;
+            p.overflow = Overflow::wrap;
+            const std::vector<std::byte> in = random_elements(p.dtype, input_extent(p), random);
+            const std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
+            const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "integer_any"});
+            std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
+            ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+            std::fill(out.begin(), out.end(), std::byte{0xee});
+            plan.execute_host(out.data(), in.data());
+            ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << "from the host: " << describe(p);
+        }
+    }
+}
+
 class WidenedRows : public RowsTest {
 protected:
     WidenedRows() : RowsTest("widened_rows") {}

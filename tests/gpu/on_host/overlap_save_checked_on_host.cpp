@@ -24,6 +24,7 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* /*clusters*/, const void* /*kern
     return cudaErrorNotSupported;
 }
 namespace tapline::cuda::overlap_save {
+SegmentKernel ahead_kernel(bool /*is_complex*/) { return nullptr; }
 template <class S>
 Kernel pick_segment_kernel(int /*warps*/, Spectrum /*spectrum*/) {
     return {};

@@ -15,6 +15,7 @@ namespace tapline::cuda::overlap_save {
 alignas(128) uint4 tiles_shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }
 #include "cuda/families/overlap_save/overlap_save_tables.hpp"
+#include "cuda/families/overlap_save/segment/overlap_save_ahead.hpp"
 #include "cuda/families/overlap_save/segment/overlap_save_tiles.cuh"
 #include "support/draw.hpp"
 
@@ -28,6 +29,7 @@ struct Case {
     int lines, teams = 1;
     Boundary boundary = cuda::kZero;
     bool staged = false;
+    int staged_bytes = 16;   // at a time
     std::int64_t batch = 1;  // such groups of rows, one after the other
     bool block_spectrum = true;
     std::int64_t nan_at = -1;  // of row 1
@@ -57,7 +59,7 @@ std::vector<Real> rounded(const std::vector<Complex>& points) {
 }
 
 // Raw: how samples lie in memory; X: their sums.
-template <class X, int kWarps, class Raw = typename cuda::Element<X>::Real>
+template <class X, int kWarps, class Raw = typename cuda::Element<X>::Real, bool kAhead = false>
 void expect_right(const Case& c, std::uint64_t seed) {
     using T = typename cuda::Element<X>::Real;
     using Sizes = Shape<T, kWarps>;
@@ -65,7 +67,7 @@ void expect_right(const Case& c, std::uint64_t seed) {
     constexpr int kParts = kComplex ? 2 : 1;
     constexpr bool kWide = sizeof(T) == 8;
     constexpr bool kCouples = Sizes::kTwiddleTable && kInCouples<typename PointOf<T>::Type>;
-    auto* const kernel = &overlap_save_tiles_kernel<X, kWarps, Sizes>;
+    auto* const kernel = &overlap_save_tiles_kernel<X, kWarps, Sizes, kAhead>;
     on_host::add_kernel(kernel, reinterpret_cast<char*>(tiles_shared));
     on_host::set_seed(seed);
     Random random(seed);
@@ -151,7 +153,7 @@ void expect_right(const Case& c, std::uint64_t seed) {
 
     constexpr SharedLayout kLayout = tiles_layout<Sizes, kWarps, typename PointOf<T>::Type>();
     const int bytes = kLayout.segments + c.teams * c.lines * kLayout.segment_bytes +
-                      (c.block_spectrum ? kPoints * kWarps * 2 * static_cast<int>(sizeof(T)) : 0);
+                      (c.block_spectrum ? kPoints * kWarps * 2 * static_cast<int>(sizeof(T)) : 0) + (kAhead ? kAheadStageBytes : 0);
     void* arguments[] = {&a, &g};
     on_host::run_kernel(reinterpret_cast<const void*>(kernel), dim3(1),
                         dim3(static_cast<unsigned>(32 * kWarps * c.lines * c.teams)), arguments, static_cast<std::size_t>(bytes));
@@ -190,6 +192,13 @@ TEST(TilesOnHost, OneWarpASegment) {
     expect_right<float, 1>({.n = 3001, .k = 801, .rows = 8, .lines = 4, .teams = 2, .block_spectrum = false}, 4);
     expect_right<float2, 1>({.n = 1501, .k = 301, .rows = 4, .lines = 4, .boundary = cuda::kNearest}, 5);
     expect_right<double, 1>({.n = 2501, .k = 301, .rows = 3, .lines = 3, .boundary = cuda::kConstant}, 6);
+}
+
+// Of one team, which fetches its own samples.
+TEST(TilesOnHost, SamplesThatComeAhead) {
+    expect_right<float, 1, float, true>({.n = 3001, .k = 301, .rows = 8, .lines = 8, .boundary = cuda::kReflect}, 7);
+    expect_right<float2, 1, float, true>({.n = 1501, .k = 301, .rows = 6, .lines = 4, .boundary = cuda::kWrap, .batch = 2}, 8);
+    expect_right<float, 1, std::int16_t, true>({.n = 2001, .k = 99, .rows = 8, .lines = 8, .block_spectrum = false}, 9);
 }
 
 TEST(TilesOnHost, TwoWarpsASegment) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/problem/arrange.hpp"
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/integer/integer_rung.hpp"
@@ -92,8 +93,19 @@ Any any_of(const Prepared& prepared, const Job& job, const OnDevice& on_device, 
     g.out = job.out;
     g.taps = on_device.taps;
     g.filter_bytes = prepared.taps_pitch_bytes;
-    g.filters = p.filters;
+    // Sets of filters follow each other, those of the last outer axis first. Rows of a piece are numbered on from set to set.
+    g.filters = p.filters / core::filter_sets(p);
     g.of_rank_1 = p.rank == 1 ? 1 : 0;
+    const bool has_sets = core::filter_sets(p) != 1;
+    g.first_set = has_sets ? job.batch_first / p.batch.length * g.filters : 0;
+    g.first_in_set = has_sets ? job.batch_first % p.batch.length : job.batch_first;
+    std::int64_t set_step = g.filters;
+    for (int o = Any::kOuter - 1; o >= 0; --o) {
+        const core::Batch& outer = p.outer.at(static_cast<std::size_t>(o));
+        if (outer.length == 1 || outer.taps_stride == 0) { continue; }
+        g.outer_filters[o] = set_step;
+        set_step *= outer.length;
+    }
     g.batch_first = job.batch_first;
     g.batch = job.batch;
     g.batch_in = job.in_batch;
@@ -128,8 +140,10 @@ Limited by: instructions: each product has its own two loads, one with 192 bits 
     }
 
     explicit IntegerAny(int rank)
-        : IntegerRung(head(rank),
-                      {.source = "src/cuda/families/integer/integer_any.cuh", .rank = rank, .takes_pieces = 1, .takes_outer = 1}) {}
+        : IntegerRung(head(rank), {.source = "src/cuda/families/integer/integer_any.cuh",
+                                   .rank = rank,
+                                   .takes_pieces = 1,
+                                   .takes_outer = rank == 1 ? 2 : 1}) {}
     [[nodiscard]] Refusal refuse_sums(const Problem& /*p*/, const cuda_abi::Device& /*device*/) const override { return {}; }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const double outputs = static_cast<double>(p.outputs()) * static_cast<double>(p.outer_length());

@@ -13,6 +13,7 @@ struct AnyPlace {
     std::int64_t z = 0, y = 0, x = 0;  // of the problem's outputs
     std::int64_t channel = 0, batch = 0;
     std::int64_t in = 0, out = 0;  // elements, from the outer axes
+    std::int64_t set = 0;          // its first filter, from there too
     std::int64_t outer = 0;        // counted through them
 };
 
@@ -99,7 +100,8 @@ __device__ __forceinline__ void add_row(Accumulator& sum, const Any& g, std::int
 
 template <class T, class Accumulator>
 __device__ __forceinline__ Accumulator sum_at(const Any& g, const AnyPlace& p) {
-    const std::int64_t filter = (g.of_rank_1 != 0 ? g.batch_first + p.batch : p.channel) % g.filters;
+    const std::int64_t filter =
+        g.of_rank_1 != 0 ? g.first_set + p.set + (g.first_in_set + p.batch) % g.filters : p.channel % g.filters;
     const auto* taps = reinterpret_cast<const std::int64_t*>(static_cast<const char*>(g.taps) + filter * g.filter_bytes);
     const std::int64_t item = p.in + p.batch * g.batch_in + p.channel * g.channel_in;
     Accumulator sum;
@@ -156,6 +158,7 @@ __device__ __forceinline__ AnyPlace place_of(const Any& g, std::int64_t number) 
 #pragma unroll
     for (int o = 0; o < Any::kOuter; ++o) {
         p.in += outer[o] * g.outer_in[o];
+        p.set += outer[o] * g.outer_filters[o];
         p.outer = p.outer * g.outer_length[o] + outer[o];
     }
     return p;
@@ -179,7 +182,11 @@ __device__ inline AnyPlace place_of_found(const Any& g, unsigned long long numbe
     p.z = take(g.z.outputs);
     p.channel = take(g.channels);
     p.batch = take(g.batch_first + g.batch) - g.batch_first;
-    for (int o = Any::kOuter - 1; o >= 0; --o) { p.in += take(g.outer_length[o]) * g.outer_in[o]; }
+    for (int o = Any::kOuter - 1; o >= 0; --o) {
+        const std::int64_t at = take(g.outer_length[o]);
+        p.in += at * g.outer_in[o];
+        p.set += at * g.outer_filters[o];
+    }
     return p;
 }
 

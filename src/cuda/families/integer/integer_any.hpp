@@ -36,9 +36,11 @@ struct Any {
     const void* in;
     void* out;
     const void* taps;
-    std::int64_t filter_bytes, filters, of_rank_1;  // the filter is the row's, or the channel's
+    // The filter is the row's of those of a batch, in the set that outer axes step to, or the channel's.
+    std::int64_t filter_bytes, filters, of_rank_1;
+    std::int64_t first_set, first_in_set;  // of rank 1: the first row's set, as a filter, and its number there
     std::int64_t batch_first, batch, batch_in, batch_out, channels, channel_in, channel_out;
-    std::int64_t outer_length[kOuter], outer_in[kOuter], outer_out[kOuter];
+    std::int64_t outer_length[kOuter], outer_in[kOuter], outer_out[kOuter], outer_filters[kOuter];
     Walked walked[kAxes];
     int axes;
     std::int64_t outputs;  // of the job, all axes

@@ -15,7 +15,7 @@ struct Halves {
 /// along lines; a line of shared memory is longer by what keeps both ways from meeting in a bank. All of a thread's elements are
 /// under way at once.
 template <class Raw, bool kToRows>
-__global__ void __launch_bounds__(kThreads) transpose_kernel(const __grid_constant__ Passage p) {
+__global__ void __launch_bounds__(kThreads, 5) transpose_kernel(const __grid_constant__ Passage p) {
     constexpr int kElements = kTileElements<sizeof(Raw)>;
     constexpr int kEach = kElements / kThreads;
     __shared__ Raw tile[kElements + 32];
@@ -38,35 +38,54 @@ __global__ void __launch_bounds__(kThreads) transpose_kernel(const __grid_consta
     for (int i = 0; i < Rows::kMostOthers; ++i) { apart += take(p.lengths[i]) * p.apart.others[i]; }
     const int lines_there = static_cast<int>(min(p.near - first_line, std::int64_t{lines}));
     const int samples_there = static_cast<int>(min(p.samples - first_sample, std::int64_t{width}));
+    // From one element to the next: of all addresses at once the compiler would keep too few blocks on a multiprocessor.
     const auto go_across = [&](const auto& body) {
         const int line = static_cast<int>(threadIdx.x) & (lines - 1);
         const int first = static_cast<int>(threadIdx.x) >> p.lines_log2;
         const int step = kThreads >> p.lines_log2;
-        const std::int64_t at = apart + line * p.apart.near + first * p.apart.sample;
+        std::int64_t at = apart + line * p.apart.near + first * p.apart.sample;
+        const int there = line < lines_there ? samples_there : 0;
+        const int place = line * pitch + first;
 #pragma unroll
         for (int i = 0; i < kEach; ++i) {
-            const int sample = first + i * step;
-            if (line < lines_there && sample < samples_there) { body(i, line * pitch + sample, at + i * (step * p.apart.sample)); }
+            body(i, place + i * step, at, first + i * step < there);
+            at += step * p.apart.sample;
+            asm volatile("" : "+l"(at));
         }
     };
     const auto go_along = [&](const auto& body) {
+        // Threads take a part of a line, or so many whole lines.
         const int width_log2 = __ffs(width) - 1;
+        const int lines_step = kThreads >> width_log2;
+        const int samples_step = lines_step != 0 ? 0 : kThreads;
+        int line = static_cast<int>(threadIdx.x) >> width_log2;
+        int sample = static_cast<int>(threadIdx.x) & (width - 1);
+        std::int64_t at = packed + line * p.samples + sample;
+        const std::int64_t at_step = lines_step * p.samples + samples_step;
 #pragma unroll
         for (int i = 0; i < kEach; ++i) {
-            const int at = static_cast<int>(threadIdx.x) + i * kThreads;
-            const int line = at >> width_log2;
-            const int sample = at & (width - 1);
-            if (line < lines_there && sample < samples_there) {
-                body(i, line * pitch + sample, packed + line * p.samples + sample);
+            body(i, line * pitch + sample, at, line < lines_there && sample < samples_there);
+            line += lines_step;
+            sample += samples_step;
+            at += at_step;
+            if (sample >= width) {
+                sample -= width;
+                at += p.samples - width;
+                ++line;
             }
+            asm volatile("" : "+l"(at));
         }
     };
     const auto* const from = static_cast<const Raw*>(p.from);
     auto* const to = static_cast<Raw*>(p.to);
-    Raw held[kEach];
-    const auto load = [&](int i, int, std::int64_t at) { held[i] = from[at]; };
-    const auto keep = [&](int i, int place, std::int64_t) { tile[place] = held[i]; };
-    const auto store = [&](int, int place, std::int64_t at) { to[at] = tile[place]; };
+    Raw held[kEach]{};
+    const auto load = [&](int i, int, std::int64_t at, bool is_there) {
+        if (is_there) { held[i] = from[at]; }
+    };
+    const auto keep = [&](int i, int place, std::int64_t, bool) { tile[place] = held[i]; };
+    const auto store = [&](int, int place, std::int64_t at, bool is_there) {
+        if (is_there) { to[at] = tile[place]; }
+    };
     if constexpr (kToRows) {
         go_across(load);
         go_across(keep);

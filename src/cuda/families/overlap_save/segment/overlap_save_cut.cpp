@@ -42,17 +42,26 @@ Problem compared_on(KernelOf kernel_of, int least_warps, const Problem& p, const
 
 }  // namespace
 
-bool is_staged(const Problem& p, const Rows& rows, std::int64_t in_sample, std::uintptr_t address, const Kernel& kernel,
-               int in_block, const cuda_abi::Device& device) {
-    const std::int64_t lines = kernel.staged_lines;
-    if (lines == 0 || in_block < lines || device.major < 8) { return false; }
+bool may_come_ahead(const Problem& p, int warps, const Kernel& kernel, int in_block, const cuda_abi::Device& device) {
+    constexpr int kSpectrumBytes = kPoints * static_cast<int>(sizeof(float2));
+    const std::int64_t bytes = kernel.layout.segments + std::int64_t{in_block} * kernel.layout.segment_bytes + kSpectrumBytes;
+    const Dtype sums = sums_of(p);
+    return warps == 1 && kernel.tiles && device.major >= 9 && (sums == kF32 || sums == kComplex64) && in_block == kMostSegments &&
+           bytes + kAheadStageBytes <= device.shared_bytes_per_block;
+}
+
+int staged_lines_of(const Problem& p, const Rows& rows, std::int64_t in_sample, std::uintptr_t address, const Kernel& kernel,
+                    int warps, int in_block, const cuda_abi::Device& device) {
+    const Dtype sums = sums_of(p);
+    const int lines = may_come_ahead(p, warps, kernel, in_block, device) ? 32 / stored_bytes(sums) : kernel.staged_lines;
+    if (lines == 0 || in_block < lines || device.major < 8) { return 0; }
     const auto whole = [&](std::int64_t elements) { return elements * rows.input_bytes % 16 == 0; };
     bool vectors = rows.near.in == 1 && std::abs(in_sample) > 1 && whole(lines) && whole(rows.near.length) && whole(in_sample) &&
                    address % 16 == 0;
     for (const RowAxis& axis : rows.others) { vectors = vectors && (axis.length == 1 || whole(axis.in)); }
-    const Dtype sums = sums_of(p);
-    return vectors && rows.near.length >= lines && p.x.boundary != kConstant && goes_straight(p.dtype, rows.input_bytes, sums) &&
-           goes_straight(p.output_dtype, rows.output_bytes, sums);
+    const bool comes = vectors && rows.near.length >= lines && p.x.boundary != kConstant &&
+                       goes_straight(p.dtype, rows.input_bytes, sums) && goes_straight(p.output_dtype, rows.output_bytes, sums);
+    return comes ? lines : 0;
 }
 
 int best_warps(KernelOf kernel_of, std::span<const int> warp_counts, const Problem& p, const cuda_abi::Device& device) {

@@ -115,7 +115,7 @@ constexpr double kTilesStartSeconds = 9e-6;
 constexpr std::array<double, 5> kTilesFactors{1.4, 1.75, 2.3, 2.4, 2.93};
 // By way of shared memory, of two and four warps: 1,023 and 2,047 taps 349 and 454, 2,047 and 4,095 530 and 633; (12, 4643, 128),
 // 3,216 taps 77.
-constexpr std::array<double, 5> kStagedFactors{1, 1.38, 2, 2, 2.93};
+constexpr std::array<double, 5> kStagedFactors{1.4, 1.38, 2, 2, 2.93};
 // Of that where a tile has all lines that memory has side by side: (2^22, 3), 127 taps by one warp 57, 4,095 by four 97.
 constexpr double kWholeLines = 0.6;
 constexpr double kTilesShareOfCopy = 0.8;
@@ -124,6 +124,10 @@ constexpr double kTilesShareOfCopy = 0.8;
 constexpr double kTilesEdge = 0.6;
 constexpr double kTilesEdgeSeconds = 4e-6;
 constexpr double kTilesNorm = 1.5;  // teams compute while others read, but a block's are few
+// Of samples that come ahead: (2^20, 64) with 127, 511, 1,023 and 1,535 taps 258, 299, 409 and 720 us.
+constexpr double kAheadFactor = 1.9;
+constexpr double kAheadShareOfCopy = 0.94;
+constexpr double kAheadNorm = 2.5;
 
 double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, const cuda_abi::Device& device) {
     const double rows = static_cast<double>(p.batch.length * p.outer_length());
@@ -131,9 +135,11 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     const double rounds = std::max(1.0, segments / device.multiprocessors);
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), cut.warps) - kWarpCounts.begin());
     const Rows lines = rows_of(p);
-    const bool staged = is_staged(p, lines, p.x.in_stride, 0, kernel, segments_of_block(kernel, cut.warps, device), device);
-    const std::int64_t most =
-        staged ? kernel.staged_lines : std::min<std::int64_t>(lines.near.length, segments_of_block(kernel, cut.warps, device));
+    const int in_block = segments_of_block(kernel, cut.warps, device);
+    const int staged_lines = staged_lines_of(p, lines, p.x.in_stride, 0, kernel, cut.warps, in_block, device);
+    const bool staged = staged_lines != 0;
+    const bool ahead = staged && !is_complex(p.dtype) && may_come_ahead(p, cut.warps, kernel, in_block, device);
+    const std::int64_t most = staged ? staged_lines : std::min<std::int64_t>(lines.near.length, in_block);
     // Parts of a sector that a block copies come from the cache, where its neighbours' have brought them.
     const auto together = static_cast<double>(staged ? std::max<std::int64_t>(most, kSectorBytes / lines.input_bytes) : most);
     // Of rows that go together as many as in any other tile: (2^22, 3), 4,095 taps, by eight warps, two rows and one, 120 us, by
@@ -141,11 +147,16 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     const std::int64_t tiles = divide_up(lines.near.length, most);
     const std::int64_t made = tiles * divide_up(lines.near.length, tiles);
     const double emptiness = static_cast<double>(made) / static_cast<double>(lines.near.length);
-    const bool whole = !staged && std::abs(lines.near.in) == 1 && lines.near.length == std::abs(p.x.in_stride) && tiles == 1;
-    const double factor = staged ? kStagedFactors.at(at) : kTilesFactors.at(at) * (whole ? kWholeLines : 1);
-    const bool repeats = p.x.boundary > kConstant;
+    const bool whole_lines = !staged && std::abs(lines.near.in) == 1 && lines.near.length == std::abs(p.x.in_stride) && tiles == 1;
+    const double factor = ahead    ? kAheadFactor
+                          : staged ? kStagedFactors.at(at)
+                                   : kTilesFactors.at(at) * (whole_lines ? kWholeLines : 1);
+    const bool repeats = p.x.boundary > kConstant && !ahead;
     const double at_edges = repeats ? kTilesEdge * edges_of(p, cut) / std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) : 0;
-    const double busy = rounds * emptiness * segment_seconds(p, cut.warps, device) * factor * (1 + at_edges);
+    // Samples that come ahead are widened while others wait.
+    const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
+    const double seconds = ahead ? kSegmentSeconds.front() * others : segment_seconds(p, cut.warps, device);
+    const double busy = rounds * emptiness * seconds * factor * (1 + at_edges);
     // Where lanes go across rows, what a block's lines have side by side of a sector.
     const auto touched = [&](std::int64_t sample, std::int64_t row, int bytes) {
         const bool across = lines.near.length > 1 && row != 0 && std::abs(row) < std::abs(sample);
@@ -157,7 +168,8 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
         rows * (static_cast<double>(p.x.n) * touched(p.x.in_stride, lines.near.in, stored_bytes(p.dtype)) +
                 static_cast<double>(p.x.outputs) * touched(p.x.out_stride, lines.near.out, stored_bytes(p.output_dtype)));
     return kTilesStartSeconds + (repeats ? kTilesEdgeSeconds : 0) +
-           overlapped(busy, bytes / (kTilesShareOfCopy * device.copy_bytes_per_second), kTilesNorm);
+           overlapped(busy, bytes / ((ahead ? kAheadShareOfCopy : kTilesShareOfCopy) * device.copy_bytes_per_second),
+                      ahead ? kAheadNorm : kTilesNorm);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "cuda/families/common/types.hpp"
 #include "cuda/families/overlap_save/overlap_save_points.hpp"
 #include "cuda/families/overlap_save/overlap_save_spectrum.hpp"
-#include "cuda/families/overlap_save/segment/overlap_save_segment.hpp"
+#include "cuda/families/overlap_save/segment/overlap_save_ahead.hpp"
 
 namespace tapline::cuda::overlap_save {
 
@@ -55,10 +55,12 @@ bool has_size(KernelOf kernel_of, const Problem& p, int warps, std::int64_t taps
 /// Whether plans of the problem take the kernel of tiles: samples or outputs are not side by side, or not of one type.
 bool goes_by_tiles(KernelOf kernel_of, const Problem& p, int warps);
 
-/// Whether a tile's samples come 16 bytes at a time by way of shared memory, kernel.staged_lines of them side by side: of rows
-/// whose first sample is at `address`, samples `in_sample` elements apart, by a kernel of which a block holds `in_block` segments.
-bool is_staged(const Problem& p, const Rows& rows, std::int64_t in_sample, std::uintptr_t address, const Kernel& kernel,
-               int in_block, const cuda_abi::Device& device);
+/// Whether tiles' samples may come ahead, `kernel` being the one of tiles and `in_block` the segments that a block of it holds.
+bool may_come_ahead(const Problem& p, int warps, const Kernel& kernel, int in_block, const cuda_abi::Device& device);
+/// How many lines of a tile come 16 bytes at a time by way of shared memory; 0: samples come straight from memory. Of rows whose
+/// first sample is at `address`, samples `in_sample` elements apart.
+int staged_lines_of(const Problem& p, const Rows& rows, std::int64_t in_sample, std::uintptr_t address, const Kernel& kernel,
+                    int warps, int in_block, const cuda_abi::Device& device);
 
 /// Of those numbers of warps the one that is predicted to be the fastest; 0: none has room.
 int best_warps(KernelOf kernel_of, std::span<const int> warp_counts, const Problem& p, const cuda_abi::Device& device);
@@ -78,6 +80,7 @@ struct LoadedKernel : Kernel {
     int in_block = 0;                ///< segments that a block holds at a time; 0: the kernel cannot be launched
     int clusters = 0;                ///< that the device holds, of several blocks
     std::size_t spectrum_bytes = 0;  ///< of tiles: a place of the block for the spectrum of one filter
+    bool may_come_ahead = false;     ///< of tiles: their samples, in ahead_kernel()
 };
 /// All that launches need to know of a plan.
 struct SegmentPlan {

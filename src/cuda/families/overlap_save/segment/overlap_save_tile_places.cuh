@@ -79,6 +79,10 @@ TAPLINE_HOST_DEVICE constexpr int staged_lines() {
     return kLines * static_cast<int>(sizeof(X)) < 16 ? 0 : kLines;
 }
 
+/// The same where samples come ahead, to a stage of kAheadStageBytes.
+template <class X>
+inline constexpr int kAheadLines = 32 / static_cast<int>(sizeof(X));
+
 inline constexpr int kTileBytes = 80;  // what is kept of a tile
 
 template <class Shape, int kWarps, class Point>
@@ -212,6 +216,9 @@ public:
 
     [[nodiscard]] __device__ __forceinline__ KeptTile& of(std::uint32_t turn) const {
         return kAhead ? *reinterpret_cast<KeptTile*>(reinterpret_cast<char*>(first_) + kTileBytes * (turn & 1)) : *first_;
+    }
+    [[nodiscard]] __device__ __forceinline__ bool exists(const Segments& g, std::uint32_t turn) const {
+        return of(turn).number < g.rows.tiles;
     }
     /// The first one, for all threads behind a barrier of the team.
     __device__ __forceinline__ void set_first(const Arguments& a, const Segments& g, int team) const {

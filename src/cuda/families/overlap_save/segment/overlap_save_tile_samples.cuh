@@ -3,6 +3,7 @@
 
 #include "cuda/families/overlap_save/segment/overlap_save_tile_places.cuh"
 #include "cuda/primitives/copy_async.cuh"
+#include "cuda/primitives/lines/runs.cuh"
 
 namespace tapline::cuda::overlap_save {
 
@@ -158,8 +159,9 @@ __device__ __forceinline__ void read_line(const Samples& samples, T (&re)[32], T
     }
 }
 
-/// Samples [first, needed) of a line, some of which may not lie in the piece, to their places there, by its threads. Several loads
-/// of a thread are under way at once: at both ends of short rows that is what a segment waits for.
+/// Samples [first, needed) of a line, some of which may not lie in the piece, to their places there, by its threads. Those of the
+/// type of sums that do come asynchronously, all at once; of others several loads of a thread are under way: at both ends of short
+/// rows that is what a segment waits for.
 template <class X>
 __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* to, std::int64_t line_at, std::int64_t start,
                                        int first, int needed, int thread, int threads) {
@@ -167,29 +169,42 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
     const std::int64_t length = a.in_last - a.in_first;
     X constant{};
     if (a.boundary == kConstant) { constant = boundary_constant<X>(a); }
+    // Samples [begin, end) come asynchronously, none of them if their type is another one.
+    const bool comes = kOwnType<X> == rows.input_type && reinterpret_cast<std::uintptr_t>(a.in) % sizeof(X) == 0;
+    const int begin = comes ? static_cast<int>(min(max(-start, std::int64_t{first}), std::int64_t{needed})) : first;
+    const int end = comes ? static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed})) : first;
+    const X* from = static_cast<const X*>(a.in) + (line_at + (start + begin + thread) * a.in_sample);
+#pragma unroll 4
+    for (int t = begin + thread; t < end; t += threads) {
+        copy_element_async<sizeof(X)>(reinterpret_cast<char*>(to + t), reinterpret_cast<const char*>(from));
+        from += threads * a.in_sample;
+    }
     const auto fill = [&](auto type) {
         using Raw = decltype(type);
         const Raw* const line = static_cast<const Raw*>(a.in) + line_at;
+        const int outside = needed - first - (end - begin);
 #pragma unroll 1
-        for (int t = first + thread; t < needed; t += kAtOnce * threads) {
+        for (int u = thread; u < outside; u += kAtOnce * threads) {
             Raw raw[kAtOnce];
             bool is_there[kAtOnce];
 #pragma unroll
             for (int i = 0; i < kAtOnce; ++i) {
-                std::int64_t at = start + t + i * threads;
+                const int t = first + u + i * threads;
+                std::int64_t at = start + (t < begin ? t : t + (end - begin));
                 is_there[i] = at >= 0 && at < length;
                 if (!is_there[i] && a.boundary > kConstant) {
                     at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first;
                     // Where the sample is not there nobody asked for an output that needs it.
                     is_there[i] = at >= 0 && at < length;
                 }
-                raw[i] = is_there[i] && t + i * threads < needed ? load_element(line + at * a.in_sample) : Raw{};
+                raw[i] = is_there[i] && u + i * threads < outside ? load_element(line + at * a.in_sample) : Raw{};
             }
             X x[kAtOnce];
             widen_raw(rows.input_type, raw, x);
 #pragma unroll
             for (int i = 0; i < kAtOnce; ++i) {
-                if (t + i * threads < needed) { to[t + i * threads] = is_there[i] ? x[i] : constant; }
+                const int t = first + u + i * threads;
+                if (u + i * threads < outside) { to[t < begin ? t : t + (end - begin)] = is_there[i] ? x[i] : constant; }
             }
         }
     };
@@ -198,6 +213,8 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
     } else {
         with_input<X>(rows.input_type, rows.input_bytes, fill);
     }
+    commit_copies();
+    wait_copies<0>();
 }
 
 /// The samples of a tile to a stage, 16 bytes of neighbouring lines at a time, asynchronously; zeros where nothing is read. By

@@ -4,7 +4,7 @@
 #include "cuda/families/overlap_save/overlap_save_outputs.cuh"
 #include "cuda/families/overlap_save/overlap_save_samples.cuh"
 #include "cuda/families/overlap_save/segment/overlap_save_convolve.cuh"
-#include "cuda/families/overlap_save/segment/overlap_save_tile_samples.cuh"
+#include "cuda/families/overlap_save/segment/overlap_save_tiles_ahead.cuh"
 #include "cuda/primitives/shared_memory.cuh"
 
 namespace tapline::cuda::overlap_save {
@@ -111,13 +111,41 @@ __device__ __forceinline__ void repair_line(const Arguments& a, const Segments& 
     outputs.repair_into(sum_of, [&](int offset) { return StoredOutput<X>{a, rows, line_out + offset * a.out_sample}; });
 }
 
+/// A line's samples straight from memory or, if some lie outside or are of rare types, by way of place(). sync(): of its team.
+template <class X, int kWarps, class PlaceOf, class Sync>
+__device__ __forceinline__ LineSamples<X, kWarps> straight_samples(const Arguments& a, const Segments& g, const KeptTile& tile,
+                                                                   const TeamThread<kWarps>& of, const PlaceOf& place,
+                                                                   const Sync& sync) {
+    const Rows& rows = g.rows;
+    const std::int64_t start = g.start + tile.first_output;
+    const std::int64_t length = a.in_last - a.in_first;
+    const std::int64_t line_in = tile.in + of.line() * rows.near.in;
+    const int all_needed = g.used - (g.outputs - tile.wanted);
+    const int needed = of.line() < tile.lines ? all_needed : 0;
+    const int begin = static_cast<int>(min(max(-start, std::int64_t{g.skip}), std::int64_t{needed}));
+    const int end = static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed}));
+    X* outside = nullptr;
+    // The same for all lines of a team.
+    if (!goes_straight(rows.input_type, rows.input_bytes, kOwnType<X>) ||
+        (a.boundary != kZero && (start + g.skip < 0 || start + all_needed > length))) {
+        sync();
+        outside = place();
+        fill_line(a, rows, outside, line_in, start, g.skip, needed, of.thread(), 32 * kWarps);
+        sync();
+    }
+    return {a,      rows,    line_in + start * a.in_sample,
+            g.skip, needed,  begin,
+            end,    outside, begin == g.skip && end == g.used && needed == g.used};
+}
+
 /// As overlap_save_kernel, of samples that are widened to X, the type of sums, on their way in. A team of segments, Rows::lines of
 /// neighbouring rows, begins and ends together: its threads read samples and write outputs from row to row where these lie closer
 /// than samples do, and in between each warp has a row. They change places where points are exchanged anyway: of one or two warps a
 /// segment in the transforms of 1,024 points, of more where these are taken apart and brought together. Teams of a block wait for
 /// nobody else, so that some read or write while others compute. Samples that come by way of the place of points come there as soon
-/// as the points of the tile before are in registers again.
-template <class X, int kWarps, class Shape>
+/// as the points of the tile before are in registers again. kAhead, of one warp a segment: they come to a stage, while the tile
+/// before is computed (TilesAhead).
+template <class X, int kWarps, class Shape, bool kAhead = false>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
     overlap_save_tiles_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
     using T = typename Element<X>::Real;
@@ -130,7 +158,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     constexpr int kRegion = kExchangePoints<Point>;
     constexpr bool kNearTransforms = kWarps <= 2;  // the outer ones of 32 points, in memory order
     constexpr int kSamples = (kComplex ? 1 : 2) * kM;
-    constexpr int kStagedLines = staged_lines<X, kWarps, Shape>();
+    constexpr int kStagedLines = kAhead ? kAheadLines<X> : staged_lines<X, kWarps, Shape>();
+    constexpr bool kInPoints = kStagedLines > 0 && !kAhead;  // samples may come where points will lie
     using Parts = Division<kWarps, kComplex, kRegion>;
     using Who = TeamThread<kWarps>;
     const Rows& rows = g.rows;
@@ -142,7 +171,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 
     extern __shared__ uint4 tiles_shared[];
     constexpr SharedLayout kLayout = tiles_layout<Shape, kWarps, Point>();
-    if constexpr (lacks_shared_memory(kLayout.spectrum + kLayout.segment_bytes)) { return; }
+    if constexpr (lacks_shared_memory(kLayout.spectrum + kLayout.segment_bytes) || (kAhead && lacks_arrivals())) { return; }
     char* const base = reinterpret_cast<char*>(tiles_shared);
     Point* const block_pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     const Point* const twiddles = reinterpret_cast<Point*>(base + kLayout.twiddles);
@@ -154,8 +183,16 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     };
     CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(base);
     CopyBarrier* const spectrum_barrier = barriers + kMostSegments + warp;
-    const KeptTiles<kWarps, (kStagedLines > 0)> tiles(base + 8 * 4 * kMostSegments, who);
-    const bool is_staged = kStagedLines > 0 && g.staged != 0;
+    const auto tiles = [&] {
+        char* const kept = base + 8 * 4 * kMostSegments;
+        if constexpr (kAhead) {
+            return TilesAhead<X, kSamples>(kept, barriers, who, teams);
+        } else {
+            return KeptTiles<kWarps, kInPoints>(kept, who);
+        }
+    }();
+    const auto stage = [&] { return segments + teams * rows.lines * kLayout.segment_bytes; };  // kAhead
+    const bool is_staged = kInPoints && g.staged != 0;
 
     if (lane == 0) { initialize(spectrum_barrier); }
     const BlockTables<Point> block_tables(block_pairs, barriers + 2 * kMostSegments);
@@ -176,21 +213,31 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                              rows.lines * kStep);
         commit_copies();
     };
-    tiles.set_first(a, g, who.team());
-    if (kStagedLines > 0) {
-        sync();
+    if constexpr (kAhead) {
+        tiles.start(a, g, stage());
     } else {
-        __syncwarp();
+        tiles.set_first(a, g, who.team());
+        if (kInPoints) {
+            sync();
+        } else {
+            __syncwarp();
+        }
+        if (is_staged) { fill_points(tiles.of(0)); }
     }
-    if (is_staged) { fill_points(tiles.of(0)); }
 
 #pragma unroll 1
-    for (std::uint32_t turn = 0; tiles.of(turn).number < rows.tiles; ++turn) {
+    for (std::uint32_t turn = 0; tiles.exists(g, turn); ++turn) {
         const KeptTile* const state = &tiles.of(turn);
-        const auto set_next = [&] { tiles.set_next(a, g, turn, static_cast<std::int64_t>(teams) * gridDim.x); };
+        const auto set_next = [&] {
+            if constexpr (!kAhead) { tiles.set_next(a, g, turn, static_cast<std::int64_t>(teams) * gridDim.x); }
+        };
         T re[32];
         T im[32];
-        if (is_staged) {
+        if constexpr (kAhead) {
+            const char* const samples = tiles.wait_for(a, g, stage(), turn, sync);
+            const Who of = who.anew();
+            read_line<kWarps, kComplex>(StagedSamples<X, kWarps, kStagedLines>{rows, samples, of.line()}, re, im, of.thread());
+        } else if (is_staged) {
             const Who of = who.anew();
             const char* const stage = reinterpret_cast<const char*>(points_of_team());
             wait_copies<0>();
@@ -198,30 +245,13 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             read_line<kWarps, kComplex>(StagedSamples<X, kWarps, kStagedLines>{rows, stage, of.line()}, re, im, of.thread());
         } else {
             const Who of = who.anew();
-            const std::int64_t start = g.start + state->first_output;
-            const std::int64_t length = a.in_last - a.in_first;
-            const std::int64_t line_in = state->in + of.line() * rows.near.in;
-            const int all_needed = g.used - (g.outputs - state->wanted);
-            const int needed = of.line() < state->lines ? all_needed : 0;
-            const int begin = static_cast<int>(min(max(-start, std::int64_t{g.skip}), std::int64_t{needed}));
-            const int end = static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed}));
-            X* outside = nullptr;
-            // The same for all lines of a team.
-            if (!goes_straight(rows.input_type, rows.input_bytes, kOwnType<X>) ||
-                (a.boundary != kZero && (start + g.skip < 0 || start + all_needed > length))) {
-                sync();
-                outside = reinterpret_cast<X*>(points_of_team() + of.line() * line_points);
-                fill_line(a, rows, outside, line_in, start, g.skip, needed, of.thread(), kStep);
-                sync();
-            }
-            const LineSamples<X, kWarps> samples{a,      rows,    line_in + start * a.in_sample,
-                                                 g.skip, needed,  begin,
-                                                 end,    outside, begin == g.skip && end == g.used && needed == g.used};
-            read_line<kWarps, kComplex>(samples, re, im, of.thread());
+            const auto place = [&] { return reinterpret_cast<X*>(points_of_team() + of.line() * line_points); };
+            read_line<kWarps, kComplex>(straight_samples<X, kWarps>(a, g, *state, of, place, sync), re, im, of.thread());
         }
         if constexpr (kWarps > 2) { Parts::transform_there(re, im); }
         sync();  // the segments before have been read, and what has been staged
-        if (kStagedLines > 0) { set_next(); }
+        if constexpr (kAhead) { tiles.ask(a, g, stage(), turn); }
+        if (kInPoints) { set_next(); }
         Point* const points = points_of_team();
         Point* const own_points = points + who.anew().own_line() * line_points;
         Point* const own = own_points + own_warp * kRegion;
@@ -310,7 +340,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             repair = (__match_any_sync(0xffffffffu, of.line()) & any) != 0;
             if (repair && is_there) { repair_line<X>(a, g, outputs, state->in + of.line() * rows.near.in, line_out); }
         }
-        if (kStagedLines == 0) {
+        if (!kInPoints && !kAhead) {  // else set before
             __syncwarp();
             set_next();
             __syncwarp();

@@ -1,7 +1,7 @@
 // Which overlap-save kernels of any layout a type of sums has.
 #pragma once
 
-#include "cuda/families/overlap_save/segment/overlap_save_segment.hpp"
+#include "cuda/families/overlap_save/segment/overlap_save_ahead.hpp"
 #include "cuda/families/overlap_save/segment/overlap_save_tiles.cuh"
 
 namespace tapline::cuda::overlap_save {
