@@ -3,6 +3,7 @@
 from typing import Any
 
 import page
+import peers_threads
 
 OURS = ("tapline", "tapline upfirdn")
 OURS_PREPARED = "tapline, prepared"
@@ -73,8 +74,8 @@ def section(home: str) -> str:
         compared.append(data["rates"] | {"what": "48 to 44.1 kHz, a minute, float64"})
     lost = losses(compared)
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
-    threads = f" {machine['threads']} threads," if home == "cpu" else ""
-    parts = [f"## {HOMES[home]}", f"{machine['processor']},{threads} {machine['date']}; {packages}."]
+    count = f" {machine['threads']} threads," if home == "cpu" else ""
+    parts = [f"## {HOMES[home]}", f"{machine['processor']},{count} {machine['date']}; {packages}."]
     if machine.get("busy"):
         parts.append(
             "Other programs ran at the same time: all times are processor time of all threads together, the fastest round of each."
@@ -87,6 +88,8 @@ def section(home: str) -> str:
     parts += ["### Share of the copy's speed", full_table(rows)]
     if "rates" in data:
         parts += ["### A change of rate", rates_table(data["rates"])]
+    if home == "cpu" and (threads := peers_threads.section()):
+        parts.append(threads)
     parts += ["### Left out", left_out_text(rows)]
     return "\n\n".join(parts) + "\n"
 

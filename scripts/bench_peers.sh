@@ -19,4 +19,5 @@ packages="nanobind scikit-build-core numpy scipy opencv-python-headless soxr"
 python_module "$build" "$PWD/build/peers/wheels" "$env"
 [ ! -e /dev/nvidia0 ] || scripts/peers_native.sh || echo "note: no peers in CUDA C++"
 "$env/bin/python" bench/peers.py measure "$@"
+[ "$(uname -m)" != x86_64 ] || "$env/bin/python" bench/peers_threads.py "$build"
 "$env/bin/python" bench/peers.py report
