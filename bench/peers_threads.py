@@ -72,11 +72,11 @@ def section() -> str:
     data = page.read(RESULT)
     rows = data["rows"]
     factors = [factor for row in rows if (factor := factor_of(row)) is not None]
+    slower, enough = sum(f < 1 for f in factors), sum(f >= 1.25 for f in factors)
     text = f"""{data["machine"]["processor"]}, {data["machine"]["date"]}. How many times as long as tapline the fastest of IPP's
-FIRSR and Convolve, each by itself, direct and by FFT, and of MKL's VSL takes; of images IPP's FilterBorder. On two threads IPP's halves run
-side by side, the second by a thread that waits for it in a loop, and MKL divides by itself. Everything is called through C, in
-turns. Below 1, in bold, tapline is slower: {sum(f < 1 for f in factors)} of {len(factors)}; {sum(f >= 1.25 for f in factors)} are
-at least 1.25."""
+FIRSR and Convolve, each by itself, direct and by FFT, and of MKL's VSL takes; of images IPP's FilterBorder. On two threads IPP's
+halves run side by side, the second by a thread that waits for it in a loop, and MKL divides by itself. Everything is called
+through C, in turns. Below 1, in bold, tapline is slower: {slower} of {len(factors)}; {enough} are at least 1.25."""
     parts = ["### Beside IPP and MKL, thread for thread", text]
     for kind, dtype, threads in dict.fromkeys((row["kind"], row["dtype"], row["threads"]) for row in rows):
         chosen = [row for row in rows if (row["kind"], row["dtype"], row["threads"]) == (kind, dtype, threads)]
