@@ -92,32 +92,22 @@ void ImageDirect<T>::execute(const core::Output& output, const core::Input& inpu
     void* const out = output.data;
     const void* const in = input.main.data;
     const ImageTasks tasks = divide(problem_, lines_, out, block_, 2 * problem_.y.k, threads_, true);
-    const std::int64_t edges = tasks.has_edges() ? 1 : 0, segments = tasks.segments - 2 * edges;
     const auto body = [&](std::int64_t task, int slot) {
-        const std::int64_t layer = task / segments / tasks.bands, z = layer % problem_.z.outputs;
-        const std::int64_t band = task / segments % tasks.bands, first = band * tasks.band, index = task % segments;
-        Job job{.tasks = tasks,
-                .plane = lines_.plane(layer / problem_.z.outputs),
-                .segment = tasks.segment(index + edges),
-                .z = z,
-                .first = first,
-                .last = std::min(first + tasks.band, problem_.y.outputs),
-                .out = at(out, z * problem_.z.out_stride, problem_.output_dtype),
-                .in = in,
-                .scratch = workspace.data() + static_cast<std::size_t>(slot) * slot_bytes()};
-        if (job.segment.count > 0) { run(job); }
-        // An edge is whole vectors, of which some are made twice: no other task writes them.
-        const std::int64_t before = whole_vectors(tasks.inner_first), behind = whole_vectors(tasks.elements - tasks.inner_last);
-        if (edges > 0 && index == 0 && before > 0) {
-            job.segment = {0, before};
-            run(job);
-        }
-        if (edges > 0 && index == segments - 1 && behind > 0) {
-            job.segment = {tasks.elements - behind, behind};
-            run(job);
-        }
+        const std::int64_t layer = task / tasks.blocks() / tasks.bands, z = layer % problem_.z.outputs;
+        const std::int64_t band = task / tasks.blocks() % tasks.bands, first = band * tasks.band;
+        tasks.visit_block(task % tasks.blocks(), [&](const Segment& segment) {
+            run({.tasks = tasks,
+                 .plane = lines_.plane(layer / problem_.z.outputs),
+                 .segment = segment,
+                 .z = z,
+                 .first = first,
+                 .last = std::min(first + tasks.band, problem_.y.outputs),
+                 .out = at(out, z * problem_.z.out_stride, problem_.output_dtype),
+                 .in = in,
+                 .scratch = workspace.data() + static_cast<std::size_t>(slot) * slot_bytes()});
+        });
     };
-    core::parallel_for(segments * tasks.bands * tasks.planes * problem_.z.outputs, threads_, std::cref(body), seconds_);
+    core::parallel_for(tasks.tasks() * problem_.z.outputs, threads_, std::cref(body), seconds_);
 }
 
 template <class T>
@@ -153,7 +143,7 @@ void ImageDirect<T>::run(const Job& job) const {
     const T** const rows = reinterpret_cast<const T**>(beyond + beyond_elements());
     const std::int64_t vectors = whole_vectors(segment.count);
     const std::int64_t halo = (problem_.x.k - 1) * lines_.step(), left = segment.first - problem_.x.origin * lines_.step();
-    const bool inner = segment.first >= tasks.inner_first && segment.first + segment.count <= tasks.inner_last;
+    const bool inner = tasks.is_inner(segment);
     const bool stream = tasks.stream && (inner || !tasks.has_edges());
     const bool adds = in_groups_ || problem_.z.k > 1;
     const bool in_vectors = vectors == segment.count || (!adds && segment.count >= kImagePadding);

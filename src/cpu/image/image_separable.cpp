@@ -88,16 +88,14 @@ public:
         const void* const in = input.main.data;
         const ImageTasks tasks = divide(problem_, lines_, out, block_, kBandMasks * problem_.y.k, threads_, strips_);
         const auto body = [&](std::int64_t task, int slot) {
-            const std::int64_t band = task / tasks.segments % tasks.bands;
-            Job job{tasks,
-                    lines_.plane(task / tasks.segments / tasks.bands),
-                    tasks.segment(task % tasks.segments),
-                    out,
-                    in,
-                    workspace.data() + static_cast<std::size_t>(slot) * slot_bytes()};
-            if (job.segment.count <= 0) { return; }
+            const std::int64_t band = task / tasks.blocks() % tasks.bands;
             const std::int64_t first = band * tasks.band, last = std::min(first + tasks.band, problem_.y.outputs);
-            if (!run_strips(job, first, last)) { run(job, first, last); }
+            tasks.visit_block(task % tasks.blocks(), [&](const Segment& segment) {
+                const Job job{tasks,   lines_.plane(task / tasks.blocks() / tasks.bands),
+                              segment, out,
+                              in,      workspace.data() + static_cast<std::size_t>(slot) * slot_bytes()};
+                if (!run_strips(job, first, last)) { run(job, first, last); }
+            });
         };
         core::parallel_for(tasks.tasks(), threads_, std::cref(body), seconds_);
     }
@@ -162,11 +160,11 @@ private:
         return rings(job) + (term * ring_ + ((row % ring_) + ring_) % ring_) * pitch_;
     }
 
-    /// Columns whose windows are within the image's rows. False: not such ones.
+    /// Columns in whole vectors; at the image's edges rows are copied with what is beyond them. False: not such ones.
     bool run_strips(const Job& job, std::int64_t first, std::int64_t last) const {
         const SeparableTaps<T>& mask = masks_[static_cast<std::size_t>(lines_.mask(job.plane))];
-        const bool inner = job.segment.first >= job.tasks.inner_first && job.segment.first < job.tasks.inner_last;
-        if (!strips_ || !inner || (job.tasks.stream && !job.tasks.aligned)) { return false; }
+        const bool stream = job.tasks.stream && job.tasks.is_inner(job.segment);
+        if (!strips_ || !job.tasks.has_edges() || (stream && !job.tasks.aligned)) { return false; }
         const std::int64_t lines = strip_lines();
         T* const buffer = reinterpret_cast<T*>(job.scratch + slot_bytes() - strip_bytes());
         T* const outside = buffer + lines * kSeparableStrip;
@@ -180,7 +178,7 @@ private:
         call.height = problem_.y.k;
         call.width = problem_.x.k;
         call.count = job.segment.count;
-        call.stream = job.tasks.stream;
+        call.stream = stream;
         call.buffer = buffer;
         call.lines = rows + lines;
         for (std::int64_t y = first; y < last; y += kStripRows) {
@@ -189,7 +187,7 @@ private:
             call.out = lines_.target(job.out, job.plane, y, job.segment.first, job.segment.count);
             kernels_.separable(call);
         }
-        if (job.tasks.stream) { kernels_.flush(); }
+        if (stream) { kernels_.flush(); }
         return true;
     }
 

@@ -5,6 +5,9 @@
 
 namespace tapline::cpu {
 
+/// Elements rounded up to whole vectors of any instruction set.
+inline std::int64_t whole_vectors(std::int64_t count) { return (count + kImagePadding - 1) / kImagePadding * kImagePadding; }
+
 /// Elements [first, first + count) of every output row.
 struct Segment {
     std::int64_t first = 0, count = 0;
@@ -24,12 +27,24 @@ struct ImageTasks {
     bool aligned = false;  ///< inner blocks of all rows start at cache lines of the output
 
     [[nodiscard]] bool has_edges() const { return inner_first < inner_last; }
-    [[nodiscard]] std::int64_t tasks() const { return planes * bands * segments; }
+    [[nodiscard]] bool is_inner(const Segment& s) const {
+        return has_edges() && s.first >= inner_first && s.first + s.count <= inner_last;
+    }
+    /// Segments beside the edges, and visit(segment) for one of them, with the edges beside it as whole vectors, of which some
+    /// outputs are made twice: whoever visits makes all of these.
+    [[nodiscard]] std::int64_t blocks() const { return segments - (has_edges() ? 2 : 0); }
+    template <class Visit>
+    void visit_block(std::int64_t index, const Visit& visit) const {
+        const Segment own = segment(index + (has_edges() ? 1 : 0));
+        if (own.count > 0) { visit(own); }
+        if (!has_edges()) { return; }
+        const std::int64_t before = whole_vectors(inner_first), behind = whole_vectors(elements - inner_last);
+        if (index == 0 && before > 0) { visit(Segment{0, before}); }
+        if (index == blocks() - 1 && behind > 0) { visit(Segment{elements - behind, behind}); }
+    }
+    [[nodiscard]] std::int64_t tasks() const { return planes * bands * blocks(); }
     [[nodiscard]] Segment segment(std::int64_t index) const;
 };
-
-/// Elements rounded up to whole vectors of any instruction set.
-inline std::int64_t whole_vectors(std::int64_t count) { return (count + kImagePadding - 1) / kImagePadding * kImagePadding; }
 
 /// `least_band`: rows below which a band's further input rows cost too much. `split_edges`: whether inner blocks have segments of
 /// their own.
