@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
@@ -74,12 +75,51 @@ TEST(ImageStrips, RankOneAroundTheBorders) {
     Random random(12);
     for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
         const std::int64_t most = dtype == Dtype::f32 ? 16 : 8;  // a row's taps that a vector holds
-        for (const std::int64_t mask_width : {most - 1, most, most + 1}) {
-            for (const std::int64_t mask_height : {2, 15, 32, 33}) {
+        for (const std::int64_t mask_width : {most - 1, most, most + 1, 2 * most, 2 * most + 1}) {
+            for (const std::int64_t mask_height : {2, 15, 20, 32, 33}) {
                 const std::int64_t height = std::vector<std::int64_t>{5, 55, 56, 57, 112, 115}[random() % 6];
-                const std::int64_t width = 270 + static_cast<std::int64_t>(random() % 80);
+                const std::int64_t width =
+                    std::vector<std::int64_t>{14, 16, 17, 63, 65, 88, 127, 128, 270, 311, 349}[random() % 11];
                 check({height, width, mask_height, mask_width, 1, dtype}, "separable", static_cast<std::int64_t>(random() % 17),
                       random);
+            }
+        }
+    }
+}
+
+// Outputs have the same bits in a part of the image that is too narrow for strips.
+TEST(ImageStrips, BitsAreThoseOfNarrowParts) {
+    Random random(14);
+    for (const std::string algorithm : {"direct", "separable"}) {
+        for (const std::int64_t side : {3, 5, 7, 9, 16, 17, 20, 25, 32}) {
+            if (algorithm == "direct" && side > 9) { continue; }
+            const std::int64_t height = 70, width = 600 + side - 1, columns = 9 + side - 1;
+            ImageProblem p{.height = height, .width = width, .mask_height = side, .mask_width = side, .mode = Mode::valid};
+            std::vector<float> in(static_cast<std::size_t>(height * width)), taps(static_cast<std::size_t>(side * side));
+            test::fill_random(in.data(), Dtype::f32, height * width, random);
+            test::fill_random(taps.data(), Dtype::f32, side * side, random);
+            if (algorithm == "separable") { test::make_separable(taps.data(), p, 1, random); }
+            const auto run = [&](const ImageProblem& problem, const std::vector<float>& samples) {
+                std::vector<float> out(static_cast<std::size_t>(output_extent(problem)));
+                make_plan(problem, taps.data(), {.device = "cpu", .algorithm = algorithm, .threads = 1})
+                    .execute(static_cast<void*>(out.data()), static_cast<const void*>(samples.data()));
+                return out;
+            };
+            const std::vector<float> whole = run(p, in);
+            for (const std::int64_t first : {std::int64_t{0}, std::int64_t{301}, width - columns}) {
+                std::vector<float> some;
+                for (std::int64_t y = 0; y < height; ++y) {
+                    const auto row = in.begin() + static_cast<std::ptrdiff_t>(y * width + first);
+                    some.insert(some.end(), row, row + columns);
+                }
+                ImageProblem narrow = p;
+                narrow.width = columns;
+                const std::vector<float> part = run(narrow, some);
+                for (std::int64_t y = 0; y < height - side + 1; ++y) {
+                    const float* const a = whole.data() + y * (width - side + 1) + first;
+                    EXPECT_EQ(std::memcmp(a, part.data() + y * 9, 9 * sizeof(float)), 0)
+                        << algorithm << ", " << side << " x " << side << ", row " << y << ", from " << first;
+                }
             }
         }
     }

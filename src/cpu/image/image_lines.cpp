@@ -151,13 +151,17 @@ void ImageLines<T>::gather_in_place(T* to, std::int64_t pitch, const void* in, c
     const std::int64_t from = std::clamp<std::int64_t>(0, first, last), until = std::clamp(in_elements(), from, last);
     const T* const row = static_cast<const T*>(in) + (plane.image * problem_.batch.in_stride + y * problem_.y.in_stride) * parts_;
     kernels_.copy_rows(to + (from - first), pitch, row + from, row_stride, rows, until - from);
+    const Boundary boundary = problem_.x.boundary;
+    const bool is_index = boundary != Boundary::zero && boundary != Boundary::constant;
     const auto beside = [&](std::int64_t e) {
-        const std::int64_t pixel = e >= 0 ? e / step_ : -((-e + step_ - 1) / step_), part = e - pixel * step_;
-        const std::int64_t read = core::boundary_index(problem_.x.boundary, pixel, problem_.x.n);
         T* const line = to + (e - first);
-        for (std::int64_t r = 0; r < rows; ++r) {
-            line[r * pitch] = read < 0 ? beyond_x_[e & (parts_ - 1)] : row[r * row_stride + read * step_ + part];
+        if (!is_index) {
+            for (std::int64_t r = 0; r < rows; ++r) { line[r * pitch] = beyond_x_[e & (parts_ - 1)]; }
+            return;
         }
+        const std::int64_t pixel = step_ == 1 ? e : e >= 0 ? e / step_ : -((-e + step_ - 1) / step_), part = e - pixel * step_;
+        const T* const read = row + core::boundary_index(boundary, pixel, problem_.x.n) * step_ + part;
+        for (std::int64_t r = 0; r < rows; ++r) { line[r * pitch] = read[r * row_stride]; }
     };
     for (std::int64_t e = first; e < from; ++e) { beside(e); }
     for (std::int64_t e = until; e < last; ++e) { beside(e); }

@@ -38,7 +38,7 @@ struct SeparableCall {
     const T* row = nullptr;
     std::int64_t height = 0, width = 0;  ///< width: at most kSeparableWidth<T>
     std::int64_t rows = 0;
-    std::int64_t count = 0;     ///< whole vectors
+    std::int64_t count = 0;     ///< at least kImagePadding
     bool stream = false;        ///< as in ImageCall
     T* buffer = nullptr;        ///< (rows + height - 1) * kSeparableStrip elements, aligned to vectors
     const T** lines = nullptr;  ///< rows + height - 1 addresses, for the kernel's own use
@@ -46,7 +46,7 @@ struct SeparableCall {
 
 inline constexpr std::int64_t kSeparableStrip = 64;  ///< elements of the widest strip
 template <class T>
-inline constexpr std::int64_t kSeparableWidth = 64 / static_cast<std::int64_t>(sizeof(T));
+inline constexpr std::int64_t kSeparableWidth = 128 / static_cast<std::int64_t>(sizeof(T));
 
 /// What happens to sums on their way out. Without `active` they stay as they are.
 template <class T>

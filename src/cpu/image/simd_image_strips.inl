@@ -191,7 +191,8 @@ void image_strips(const ImageCall<T>& call) {
 
 // Masks of rank 1: a strip's row passes go to a buffer in the L1 cache, and the tiles of the column pass read it there. From a
 // ring of whole rows, in the L2 cache, these tiles were limited by their loads.
-template <class T, int V>
+/// kBeyond: vectors beside a strip that its rows read, of at most kBeyond L taps.
+template <class T, int V, int kBeyond>
 struct SeparableStrip {
     static constexpr std::int64_t L = kLanes<T>;
 
@@ -203,12 +204,13 @@ struct SeparableStrip {
         auto h = hn::Set(Tag<T>(), taps[s]);
         hold_image<T>(h);
         const auto value = [&]<int i>(std::integral_constant<int, i>) HWY_ATTR {
-            if constexpr (s == 0) {
-                return at[i];
+            constexpr int whole = s / static_cast<int>(L), e = s % static_cast<int>(L);
+            if constexpr (e == 0) {
+                return at[i + whole];
             } else if constexpr (i % 4 == 3) {
                 return hn::LoadU(Tag<T>(), in + s + i * L);
             } else {
-                return shifted_image<s>(at[i + 1], at[i]);
+                return shifted_image<e>(at[i + whole + 1], at[i + whole]);
             }
         };
         ((acc[v] = hn::MulAdd(h, value(std::integral_constant<int, static_cast<int>(v)>()), acc[v])), ...);
@@ -218,7 +220,7 @@ struct SeparableStrip {
     static HWY_INLINE void row(T* HWY_RESTRICT out, const T* HWY_RESTRICT in, const SeparableCall<T>& call,
                                std::index_sequence<s...>) {
         const Tag<T> d;
-        Vector<T> acc[V], at[V + 1];
+        Vector<T> acc[V], at[V + kBeyond];
         HWY_UNROLL(8)
         for (int v = 0; v < V; ++v) {
             hwy::Prefetch(in + 2 * V * L + call.width - 1 - v * L);
@@ -226,9 +228,21 @@ struct SeparableStrip {
             at[v] = hn::LoadU(d, in + v * L);
             hold_image<T>(at[v]);
         }
-        at[V] = hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(call.width - 1)), d, in + V * L);
-        hold_image<T>(at[V]);
-        (void)(tap<static_cast<int>(s)>(acc, at, in, call.row, call.width, std::make_index_sequence<V>()) && ...);
+        HWY_UNROLL(2)
+        for (int b = 0; b < kBeyond; ++b) {
+            const auto left = static_cast<std::size_t>(HWY_MAX(call.width - 1 - b * L, std::int64_t{0}));
+            at[V + b] = hn::MaskedLoad(hn::FirstN(d, left), d, in + (V + b) * L);
+            hold_image<T>(at[V + b]);
+        }
+        // In the order of the kernels for signals, whose outputs narrow images have: s, s + L, then s + 1.
+        const auto taps = [&]<int t>(std::integral_constant<int, t>) HWY_ATTR {
+            bool more = tap<t>(acc, at, in, call.row, call.width, std::make_index_sequence<V>());
+            if constexpr (kBeyond == 2) {
+                more = tap<t + static_cast<int>(L)>(acc, at, in, call.row, call.width, std::make_index_sequence<V>()) || more;
+            }
+            return more;
+        };
+        (void)(taps(std::integral_constant<int, static_cast<int>(s)>()) && ...);
         HWY_UNROLL(8)
         for (int v = 0; v < V; ++v) { hn::Store(acc[v], d, out + v * L); }
     }
@@ -256,11 +270,22 @@ struct SeparableStrip {
     }
 };
 
-template <class T>
+template <class T, int kBeyond>
 void separable_strips(const SeparableCall<T>& call) {
     constexpr int V = 4;
-    static_assert(V * kLanes<T> <= kSeparableStrip);
-    const std::int64_t strips = call.count / (V * kLanes<T>)*(V * kLanes<T>);
-    SeparableStrip<T, V>::run(call, 0, strips);
-    SeparableStrip<T, 1>::run(call, strips, call.count);
+    constexpr std::int64_t kWidth = V * kLanes<T>;
+    static_assert(kWidth <= kSeparableStrip && kBeyond * kLanes<T> <= kSeparableWidth<T>);
+    const std::int64_t strips = call.count / kWidth * kWidth, rest = call.count - strips;
+    SeparableStrip<T, V, kBeyond>::run(call, 0, strips);
+    if (strips > 0 && rest > kLanes<T>) {
+        SeparableStrip<T, V, kBeyond>::run(call, call.count - kWidth, call.count);
+        return;
+    }
+    by_vectors<T>(call.count, strips,
+                  [&](std::int64_t first, std::int64_t last) HWY_ATTR { SeparableStrip<T, 1, kBeyond>::run(call, first, last); });
+}
+
+template <class T>
+void separable_strips(const SeparableCall<T>& call) {
+    return call.width <= kLanes<T> ? separable_strips<T, 1>(call) : separable_strips<T, 2>(call);
 }
