@@ -93,15 +93,17 @@ bool is_within(PyArrayObject* array, double limit) {
         for (npy_intp i = 0, n = PyArray_SIZE(packed.array()); i < n; ++i) { all |= static_cast<Bits>(at[i]) + up; }
         return all < bound + up;
     };
-    // Magnitudes of floats compare as their bits do.
+    // Magnitudes of floats compare as their bits do: those beyond the limit reach the highest bit.
     const auto real_within = [&]<class T>(T) {
-        using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+        using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+        constexpr Bits kMagnitude = std::numeric_limits<Bits>::max() / 2;
+        const Bits up = kMagnitude - (std::bit_cast<Bits>(static_cast<T>(limit)) & kMagnitude);
         const T* const at = static_cast<const T*>(PyArray_DATA(packed.array()));
-        Bits most = 0;
+        Bits all = 0;
         for (npy_intp i = 0, n = PyArray_SIZE(packed.array()); i < n; ++i) {
-            most = std::max<Bits>(most, std::bit_cast<Bits>(at[i]) & std::numeric_limits<Bits>::max());
+            all |= (std::bit_cast<Bits>(at[i]) & kMagnitude) + up;
         }
-        return most <= std::bit_cast<Bits>(static_cast<T>(limit));
+        return all <= kMagnitude;
     };
     switch (dtype_of_array(array, "array")) {
         case Dtype::f32:
