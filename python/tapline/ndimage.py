@@ -447,7 +447,7 @@ def _laplace_at_once(image, output, axes, modes, cval):
     if not floats and not integers:
         return False
     correlate(image, [[0, 1, 0], [1, -4, 1], [0, 1, 0]], output, modes[0], cval)
-    return bool(integers or _core.is_within(output, float(np.finfo(output.dtype).max)))
+    return bool(integers or _core.is_within(output.ravel("K"), float(np.finfo(output.dtype).max)))
 
 
 @programs.remembers

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "cpu/both_precisions.hpp"
 #include "cpu/every_target.hpp"
 #include "support/sanitized.hpp"
 #include "support/strict_signals.hpp"
@@ -41,18 +42,14 @@ std::vector<T> by_planes(const Problem& p, const std::vector<T>& out) {
 
 /// Pixels of f32 and f64, complex ones too.
 template <class T>
-class CheckedImageFft : public testing::Test {
+class CheckedImageFft : public BothPrecisions<T> {
 protected:
-    static constexpr Dtype kReal = sizeof(T) == sizeof(float) ? Dtype::f32 : Dtype::f64;
-    static constexpr Dtype kComplex = sizeof(T) == sizeof(float) ? Dtype::complex64 : Dtype::complex128;
-
     static void expect_kept(const Problem& p, const Floats& taps, const Floats& in, const std::string& what) {
         const std::vector<T> h = widened<T>(taps), x = widened<T>(in);
         EXPECT_EQ(misses(p, h, x, by_planes(p, run(p, h, x))), 0) << what;
     }
 };
-using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(CheckedImageFft, Types);
+TYPED_TEST_SUITE(CheckedImageFft, Precisions);
 
 Floats made(const Signal& signal, std::int64_t count, std::uint64_t seed) {
     Floats in = random_samples(count, seed);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "cpu/both_precisions.hpp"
 #include "cpu/fft/fft.hpp"
 #include "cpu/overlap_save/checked_bound.hpp"
 #include "support/sanitized.hpp"
@@ -32,18 +33,14 @@ std::vector<T> run(const Problem& p, const std::vector<T>& taps, const std::vect
 
 /// Samples of f32 and f64, complex ones too.
 template <class T>
-class CheckedOverlapSave : public testing::Test {
+class CheckedOverlapSave : public BothPrecisions<T> {
 protected:
-    static constexpr Dtype kReal = sizeof(T) == sizeof(float) ? Dtype::f32 : Dtype::f64;
-    static constexpr Dtype kComplex = sizeof(T) == sizeof(float) ? Dtype::complex64 : Dtype::complex128;
-
     static void expect_kept(const Problem& p, const Floats& taps, const Floats& in, const std::string& what) {
         const std::vector<T> h = widened<T>(taps), x = widened<T>(in);
         EXPECT_EQ(misses(p, h, x, run(p, h, x)), 0) << what << ", " << p.taps << " taps, " << to_string(p.mode);
     }
 };
-using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(CheckedOverlapSave, Types);
+TYPED_TEST_SUITE(CheckedOverlapSave, Precisions);
 
 TYPED_TEST(CheckedOverlapSave, EverySignalKeepsItsBound) {
     for (const std::int64_t k : {65, 300, 1111}) {

@@ -147,8 +147,7 @@ void ImageDirect<T>::run(const Job& job) const {
     const bool stream = tasks.stream && (inner || !tasks.has_edges());
     const bool adds = in_groups_ || problem_.z.k > 1;
     const bool in_vectors = vectors == segment.count || (!adds && segment.count >= kImagePadding);
-    const bool in_place =
-        in_vectors && lines_.is_plain_output() && !problem_.complex_taps && (!stream || (inner && tasks.aligned && !adds));
+    const bool in_place = in_vectors && lines_.is_plain_output() && !problem_.complex_taps && (!stream || (inner && !adds));
     std::array<Layer, kMostLayers> layers;
     std::size_t count = 0;
     for (std::int64_t tz = 0; tz < problem_.z.k; ++tz) {
@@ -201,7 +200,7 @@ void ImageDirect<T>::run(const Job& job) const {
             lines_.store(job.out, job.plane, y + r, segment.first, segment.count, sums + r * sums_pitch_, stream);
         }
     }
-    if (tasks.stream) { kernels_.flush(); }
+    if (stream) { kernels_.flush(); }
 }
 
 // Rows of a plane of constants; those of zeros are where the constant's product with a row beyond a zero boundary is absent.

@@ -52,7 +52,7 @@ const T* ImageLines<T>::view(const void* in, const Plane& plane, std::int64_t y,
     if (!is_in_place() || first < 0 || first + count > in_elements()) { return nullptr; }
     const std::int64_t row = core::boundary_index(problem_.y.boundary, y, problem_.y.n);
     if (row < 0) { return nullptr; }
-    return static_cast<const T*>(in) + (plane.image * problem_.batch.in_stride + row * problem_.y.in_stride) * parts_ + first;
+    return row_at(in, plane, row) + first;
 }
 
 // Elements that are in the image.
@@ -149,7 +149,7 @@ void ImageLines<T>::gather_in_place(T* to, std::int64_t pitch, const void* in, c
                                     std::int64_t rows, std::int64_t first, std::int64_t count) const {
     const std::int64_t row_stride = problem_.y.in_stride * parts_, last = first + count;
     const std::int64_t from = std::clamp<std::int64_t>(0, first, last), until = std::clamp(in_elements(), from, last);
-    const T* const row = static_cast<const T*>(in) + (plane.image * problem_.batch.in_stride + y * problem_.y.in_stride) * parts_;
+    const T* const row = row_at(in, plane, y);
     kernels_.copy_rows(to + (from - first), pitch, row + from, row_stride, rows, until - from);
     const Boundary boundary = problem_.x.boundary;
     const bool is_index = boundary != Boundary::zero && boundary != Boundary::constant;
@@ -159,7 +159,7 @@ void ImageLines<T>::gather_in_place(T* to, std::int64_t pitch, const void* in, c
             for (std::int64_t r = 0; r < rows; ++r) { line[r * pitch] = beyond_x_[e & (parts_ - 1)]; }
             return;
         }
-        const std::int64_t pixel = step_ == 1 ? e : e >= 0 ? e / step_ : -((-e + step_ - 1) / step_), part = e - pixel * step_;
+        const std::int64_t pixel = pixel_of(e), part = e - pixel * step_;
         const T* const read = row + core::boundary_index(boundary, pixel, problem_.x.n) * step_ + part;
         for (std::int64_t r = 0; r < rows; ++r) { line[r * pitch] = read[r * row_stride]; }
     };
@@ -181,7 +181,7 @@ void ImageLines<T>::gather_beside(T* to, const void* in, const Plane& plane, std
         return;
     }
     for (std::int64_t e = begin; e < end;) {  // what is left of one pixel at a time
-        const std::int64_t pixel = e >= 0 ? e / step_ : -((-e + step_ - 1) / step_);
+        const std::int64_t pixel = pixel_of(e);
         const std::int64_t part = e - pixel * step_;
         const std::int64_t elements = std::min(step_ - part, end - e);
         const std::int64_t read = core::boundary_index(boundary, pixel, problem_.x.n);

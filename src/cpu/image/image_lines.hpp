@@ -66,6 +66,14 @@ public:
 private:
     static constexpr std::int64_t kRowsTogether = 32;
 
+    /// Of an image whose elements are read as they are.
+    [[nodiscard]] const T* row_at(const void* in, const Plane& plane, std::int64_t y) const {
+        return static_cast<const T*>(in) + (plane.image * problem_.batch.in_stride + y * problem_.y.in_stride) * parts_;
+    }
+    [[nodiscard]] std::int64_t pixel_of(std::int64_t element) const {
+        if (step_ == 1) { return element; }
+        return element >= 0 ? element / step_ : -((-element + step_ - 1) / step_);
+    }
     void fill(T* to, std::int64_t first, std::int64_t count, const T* value) const;
     void copy(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
     void gather_in_place(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,

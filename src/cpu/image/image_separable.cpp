@@ -168,7 +168,7 @@ private:
     bool run_strips(const Job& job, std::int64_t first, std::int64_t last) const {
         const SeparableTaps<T>& mask = masks_[static_cast<std::size_t>(lines_.mask(job.plane))];
         const bool stream = job.tasks.stream && job.tasks.is_inner(job.segment);
-        if (!strips_ || job.segment.count < kImagePadding || (stream && !job.tasks.aligned)) { return false; }
+        if (!strips_ || job.segment.count < kImagePadding) { return false; }
         const std::int64_t lines = strip_lines();
         T* const buffer = reinterpret_cast<T*>(job.scratch + slot_bytes() - strip_bytes());
         T* const outside = buffer + lines * kSeparableStrip;
@@ -198,7 +198,7 @@ private:
     void run(const Job& job, std::int64_t first, std::int64_t last) const {
         const SeparableTaps<T>& mask = masks_[static_cast<std::size_t>(lines_.mask(job.plane))];
         const std::int64_t vectors = whole_vectors(job.segment.count);
-        const bool stream = job.tasks.stream && !strips_;  // else what is not aligned is left to this function
+        const bool stream = job.tasks.stream && !strips_;  // else a few columns are left to this function
         std::int64_t next = first - problem_.y.origin;     // the next input row of the row pass
         Gathered gathered;
         for (std::int64_t y = first; y < last; y += kImageRows) {
@@ -208,9 +208,7 @@ private:
             for (std::int64_t row = next; row < next + kImageRows && y + kImageRows < last; ++row) {
                 lines_.prefetch(job.in, job.plane, row, job.segment.first - problem_.x.origin * lines_.step(), vectors + halo_);
             }
-            T* to = mask.exact_specials && (job.tasks.aligned || !stream)
-                        ? lines_.target(job.out, job.plane, y, job.segment.first, vectors)
-                        : nullptr;
+            T* to = mask.exact_specials ? lines_.target(job.out, job.plane, y, job.segment.first, vectors) : nullptr;
             const bool in_place = to != nullptr;
             const std::int64_t pitch = in_place ? problem_.y.out_stride * lines_.parts() : pitch_;
             if (!in_place) { to = sums(job); }

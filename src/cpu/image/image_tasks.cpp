@@ -39,9 +39,9 @@ ImageTasks divide(const core::Resolved& p, const ImageLines<T>& lines, const voi
     tasks.planes = lines.planes();
     tasks.block = block;
     const auto bytes = static_cast<std::int64_t>(sizeof(T));
-    tasks.stream = image_goes_past_caches(p, threads);
     std::int64_t first = split_edges ? std::max<std::int64_t>(p.x.origin, 0) * lines.step() : 0;
     const std::int64_t last = std::min(tasks.elements, lines.in_elements() - (p.x.k - 1 - p.x.origin) * lines.step());
+    bool aligned = false;
     if (lines.is_plain_output()) {
         const auto address = reinterpret_cast<std::uintptr_t>(out) + static_cast<std::uintptr_t>(first * bytes);
         const auto ahead = static_cast<std::int64_t>((kCacheLine - address % kCacheLine) % kCacheLine) / bytes;
@@ -49,13 +49,13 @@ ImageTasks divide(const core::Resolved& p, const ImageLines<T>& lines, const voi
                            image_bytes = p.batch.out_stride * lines.parts() * bytes;
         if (split_edges ? ahead % lines.parts() == 0 : ahead == 0) {
             first += ahead;
-            tasks.aligned = row_bytes % kCacheLine == 0 && (p.batch.length == 1 || image_bytes % kCacheLine == 0);
+            aligned = row_bytes % kCacheLine == 0 && (p.batch.length == 1 || image_bytes % kCacheLine == 0);
         }
     }
     // Lines that rows begin or end inside of would go to memory in halves, and past the caches only by way of a buffer: 3,000 x
     // 3,000 f32 take a seventh less time so under 3x3 taps on one thread, two fifths less on two; 7,500 images of 28 x 28 two
     // fifths of it.
-    tasks.stream = tasks.stream && tasks.aligned;
+    tasks.stream = aligned && image_goes_past_caches(p, threads);
     const std::int64_t edge = split_edges ? kEdgeBytes / bytes : kImagePadding;
     if (split_edges && first > 0) { first += std::max<std::int64_t>(edge - whole_vectors(first), 0); }
     const std::int64_t inner = last - first < 0 ? 0 : (last - first) / edge * edge;

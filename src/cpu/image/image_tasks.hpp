@@ -23,8 +23,7 @@ struct ImageTasks {
     std::int64_t segments = 0;
     std::int64_t band = 0, bands = 0;  ///< rows of a task
     std::int64_t planes = 0;
-    bool stream = false;   ///< the output goes past the caches
-    bool aligned = false;  ///< inner blocks of all rows start at cache lines of the output
+    bool stream = false;  ///< the output goes past the caches: inner blocks of all rows start at its cache lines
 
     [[nodiscard]] bool has_edges() const { return inner_first < inner_last; }
     [[nodiscard]] bool is_inner(const Segment& s) const {

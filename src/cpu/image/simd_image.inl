@@ -213,13 +213,22 @@ HWY_INLINE void by_vectors(std::int64_t count, std::int64_t first, const Run& ru
     if (whole < count) { run(count - kLanes<T>, count); }
 }
 
+/// wide(first, last) for strips of V vectors. What is left beside them goes in another one that writes some outputs again, where
+/// that is allowed and more than one vector is left; else narrow(first, last) by vectors.
+template <class T, int V, class Wide, class Narrow>
+HWY_INLINE void by_strips(std::int64_t count, bool again, const Wide& wide, const Narrow& narrow) {
+    constexpr std::int64_t kWidth = V * kLanes<T>;
+    const std::int64_t strips = count / kWidth * kWidth;
+    wide(0, strips);
+    if (again && strips > 0 && count - strips > kLanes<T>) { return wide(count - kWidth, count); }
+    by_vectors<T>(count, strips, narrow);
+}
+
 template <class T, int R>
 void image_rows(const ImageCall<T>& call) {
-    const std::int64_t tile = kTileVectors * kLanes<T>;
-    const std::int64_t tiled = call.count / tile * tile;
-    run_tiles<T, R>(call, tiled);
-    by_vectors<T>(call.count, tiled,
-                  [&](std::int64_t first, std::int64_t last) HWY_ATTR { ImageTile<T, R, 1>::run(call, first, last); });
+    by_strips<T, kTileVectors>(
+        call.count, false, [&](std::int64_t, std::int64_t last) HWY_ATTR { run_tiles<T, R>(call, last); },
+        [&](std::int64_t first, std::int64_t last) HWY_ATTR { ImageTile<T, R, 1>::run(call, first, last); });
 }
 
 #if HWY_TARGET == HWY_AVX3

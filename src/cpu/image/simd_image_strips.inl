@@ -157,18 +157,12 @@ struct ImageStrip {
     }
 };
 
-/// What is left beside whole strips goes in another one that writes some outputs again, or, if it is one vector, alone.
 template <class T, int kSide, int V, bool kUnit>
 void image_strips(const ImageCall<T>& call) {
-    constexpr std::int64_t kWidth = V * kLanes<T>;
-    const std::int64_t strips = call.count / kWidth * kWidth, rest = call.count - strips;
-    ImageStrip<T, kSide, V, kUnit>::run(call, 0, strips);
-    if (strips > 0 && rest > kLanes<T> && !call.accumulate) {
-        ImageStrip<T, kSide, V, kUnit>::run(call, call.count - kWidth, call.count);
-        return;
-    }
-    by_vectors<T>(call.count, strips,
-                  [&](std::int64_t first, std::int64_t last) HWY_ATTR { ImageStrip<T, kSide, 1, kUnit>::run(call, first, last); });
+    by_strips<T, V>(
+        call.count, !call.accumulate,
+        [&](std::int64_t first, std::int64_t last) HWY_ATTR { ImageStrip<T, kSide, V, kUnit>::run(call, first, last); },
+        [&](std::int64_t first, std::int64_t last) HWY_ATTR { ImageStrip<T, kSide, 1, kUnit>::run(call, first, last); });
 }
 template <class T, int kSide, int V>
 void image_strips(const ImageCall<T>& call) {
@@ -273,16 +267,11 @@ struct SeparableStrip {
 template <class T, int kBeyond>
 void separable_strips(const SeparableCall<T>& call) {
     constexpr int V = 4;
-    constexpr std::int64_t kWidth = V * kLanes<T>;
-    static_assert(kWidth <= kSeparableStrip && kBeyond * kLanes<T> <= kSeparableWidth<T>);
-    const std::int64_t strips = call.count / kWidth * kWidth, rest = call.count - strips;
-    SeparableStrip<T, V, kBeyond>::run(call, 0, strips);
-    if (strips > 0 && rest > kLanes<T>) {
-        SeparableStrip<T, V, kBeyond>::run(call, call.count - kWidth, call.count);
-        return;
-    }
-    by_vectors<T>(call.count, strips,
-                  [&](std::int64_t first, std::int64_t last) HWY_ATTR { SeparableStrip<T, 1, kBeyond>::run(call, first, last); });
+    static_assert(V * kLanes<T> <= kSeparableStrip && kBeyond * kLanes<T> <= kSeparableWidth<T>);
+    by_strips<T, V>(
+        call.count, true,
+        [&](std::int64_t first, std::int64_t last) HWY_ATTR { SeparableStrip<T, V, kBeyond>::run(call, first, last); },
+        [&](std::int64_t first, std::int64_t last) HWY_ATTR { SeparableStrip<T, 1, kBeyond>::run(call, first, last); });
 }
 
 template <class T>

@@ -29,8 +29,6 @@ namespace {
 
 // Outputs that are looked at again together: where one must be summed directly all are, which takes no longer than for one.
 constexpr std::int64_t kGroup = 32;
-// Outputs that a thread sums directly at a time, where threads share a transform.
-constexpr std::int64_t kDirectPiece = 4096;
 // Between the two parts of a window.
 constexpr std::int64_t kSkew = 528;
 
@@ -301,23 +299,12 @@ private:
 
     // The wanted of a segment's outputs [first, last).
     void sum_directly(const Work& work, int side, std::int64_t first, std::int64_t last) const {
-        const auto want = io_.wanted(work.call, work.unit, side);
-        const std::int64_t begin = std::max(first, want.first), end = std::min(last, want.first + want.count);
-        if (begin >= end) { return; }
-        const std::int64_t origin = work.unit.segment[side] * shape_.block;
-        const auto piece = [&](std::int64_t from, std::int64_t to, int slot) {
-            const std::span<std::byte> scratch(work.slot.direct + static_cast<std::size_t>(slot) * direct_bytes(), direct_bytes());
-            direct_.execute_run(work.call.output, work.call.input, scratch, work.unit.row[side], origin + from, origin + to);
-        };
-        if (transform_threads() == 1 || end - begin <= kGroup) {
-            piece(begin, end, 0);
-            return;
-        }
-        const auto task = [&](std::int64_t index, int slot) {
-            const std::int64_t from = begin + index * kDirectPiece;
-            piece(from, std::min(from + kDirectPiece, end), slot);
-        };
-        core::parallel_for((end - begin + kDirectPiece - 1) / kDirectPiece, transform_threads(), std::cref(task));
+        for_each_piece(io_, work.call, work.unit, side, shape_.block, first, last, transform_threads(),
+                       [&](std::int64_t from, std::int64_t to, int slot) {
+                           const std::span<std::byte> scratch(work.slot.direct + static_cast<std::size_t>(slot) * direct_bytes(),
+                                                              direct_bytes());
+                           direct_.execute_run(work.call.output, work.call.input, scratch, work.unit.row[side], from, to);
+                       });
     }
 
     [[nodiscard]] int parts(const Unit& unit) const { return io_.parts(unit); }                 // that hold samples

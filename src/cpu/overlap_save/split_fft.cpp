@@ -55,7 +55,9 @@ SplitFilters split_filters(int log2_size, const double* taps, std::int64_t filte
         double largest = 0;
         for (std::int64_t t = 0; t < reals; ++t) { largest = std::max(largest, std::abs(filter[t])); }
         if (largest > 0) { facts.exponent = std::ilogb(largest) + 1; }
-        for (std::int64_t t = 0; t < reals; ++t) { filter[t] = std::ldexp(filter[t], -facts.exponent); }
+        const PowerOfTwo<double> down(-facts.exponent);
+        for (std::int64_t t = 0; t < reals; ++t) { filter[t] *= down.first; }
+        for (std::int64_t t = 0; t < reals; ++t) { filter[t] *= down.second; }
         norm = std::max(norm, norm_of(filter, reals));
         result.filters.push_back(facts);
     }

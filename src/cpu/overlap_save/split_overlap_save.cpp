@@ -25,8 +25,6 @@ namespace {
 
 // Outputs that are judged together. Rows of transforms are multiples of it.
 constexpr std::int64_t kGroup = kFftPassage;
-// Outputs that a thread sums directly at a time, where threads share a transform.
-constexpr std::int64_t kDirectPiece = 4096;
 
 SplitFilters filters_of(const core::Resolved& problem, const OverlapSaveShape& shape, const BlockFft<double>& fft,
                         const double* taps, int threads) {
@@ -206,16 +204,12 @@ private:
 
     // The wanted of a segment's outputs [first, last).
     void sum_directly(const Work& work, int side, std::int64_t first, std::int64_t last) const {
-        const auto want = io_.wanted(work.call, work.unit, side);
-        const std::int64_t begin = std::max(first, want.first), end = std::min(last, want.first + want.count);
-        if (begin >= end) { return; }
-        const std::int64_t origin = work.unit.segment[side] * shape_.block;
-        const auto piece = [&](std::int64_t index, int slot) {
-            const std::int64_t from = begin + index * kDirectPiece, to = std::min(from + kDirectPiece, end);
-            const std::span<std::byte> scratch(work.direct + static_cast<std::size_t>(slot) * direct_bytes(), direct_bytes());
-            direct_.execute_run(work.call.output, work.call.input, scratch, work.unit.row[side], origin + from, origin + to);
-        };
-        core::parallel_for((end - begin + kDirectPiece - 1) / kDirectPiece, transform_threads(), std::cref(piece));
+        for_each_piece(io_, work.call, work.unit, side, shape_.block, first, last, transform_threads(),
+                       [&](std::int64_t from, std::int64_t to, int slot) {
+                           const std::span<std::byte> scratch(work.direct + static_cast<std::size_t>(slot) * direct_bytes(),
+                                                              direct_bytes());
+                           direct_.execute_run(work.call.output, work.call.input, scratch, work.unit.row[side], from, to);
+                       });
     }
 
     const core::Resolved problem_;
