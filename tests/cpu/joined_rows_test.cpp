@@ -80,6 +80,73 @@ TEST(JoinedRows, GiveTheBitsOfEachRow) {
     });
 }
 
+struct Layout {
+    std::int64_t row, step, out_row;  // from row to row and from sample to sample, from row to row of outputs
+    std::int64_t first;               // the place of the first sample
+    std::int64_t elements;            // that hold all samples
+};
+
+// Rows with gaps, backwards, of every second sample, and across memory.
+Layout draw_layout(std::int64_t rows, std::int64_t n, std::int64_t outputs, Random& random) {
+    const std::int64_t gap = test::between(0, 5, random), out_row = outputs + (test::chance(0.3, random) ? 7 : 0);
+    switch (test::between(0, 4, random)) {
+        case 0:
+            return {n + gap + 1, 1, out_row, 0, rows * (n + gap + 1)};
+        case 1:
+            return {n + gap, -1, out_row, n - 1, rows * (n + gap)};
+        case 2:
+            return {2 * n + gap, 2, out_row, 0, rows * (2 * n + gap)};
+        case 3:  // the last row first
+            return {-(n + gap), 1, out_row, (rows - 1) * (n + gap), rows * (n + gap)};
+        default:
+            return {1, rows + gap, out_row, 0, n * (rows + gap)};
+    }
+}
+
+// Rows that lie in another way are packed first: the bits of packed ones, and nothing between outputs is written.
+TEST(JoinedRows, OtherLayoutsGiveTheBitsOfPackedRows) {
+    test::on_every_target([] {
+        Random random(33);
+        for (int i = 0; i < (cpu::current_target() == cpu::Target::scalar ? 30 : 150); ++i) {
+            const Problem packed = draw(random);
+            const std::int64_t n = packed.length, rows = packed.batch, outputs = output_length(packed);
+            if (n > 512) { continue; }  // of eight bytes each
+            const Layout layout = draw_layout(rows, n, outputs, random);
+            Problem p = packed;
+            p.axes = {{.length = n, .taps = p.taps, .input_stride = layout.step, .output_stride = 1}};
+            p.batch_axes = {{.length = rows, .input_stride = layout.row, .output_stride = layout.out_row}};
+            p.length = p.taps = 0;
+            p.batch = 1;
+            const auto bytes = static_cast<std::int64_t>(size_of(p.dtype)),
+                       out_bytes = static_cast<std::int64_t>(size_of(output_dtype(p)));
+            std::vector<unsigned char> in(static_cast<std::size_t>(rows * n * bytes)), taps(64 * size_of(taps_dtype(p)));
+            std::vector<unsigned char> lying(static_cast<std::size_t>(layout.elements * bytes), 0xAB);
+            test::fill_random(in.data(), p.dtype, rows * n, random);
+            test::fill_random(taps.data(), taps_dtype(p), packed.taps, random);
+            const auto place = [&](std::int64_t row, std::int64_t sample) {
+                return lying.data() + (layout.first + row * layout.row + sample * layout.step) * bytes;
+            };
+            for (std::int64_t row = 0; row < rows; ++row) {
+                for (std::int64_t sample = 0; sample < n; ++sample) {
+                    std::memcpy(place(row, sample), &in[static_cast<std::size_t>((row * n + sample) * bytes)], size_of(p.dtype));
+                }
+            }
+            const std::vector<unsigned char> wanted = run(packed, in.data(), taps.data(), 1);
+            const Plan plan = make_plan(p, taps.data(), {.device = "cpu", .algorithm = "direct", .threads = 2});
+            ASSERT_NE(plan.explain().find("rows as one"), std::string::npos) << plan.explain();
+            std::vector<unsigned char> out(static_cast<std::size_t>(rows * layout.out_row * out_bytes), 0xAB);
+            plan.execute(out.data(), place(0, 0));
+            std::vector<unsigned char> expected(out.size(), 0xAB);
+            for (std::int64_t row = 0; row < rows; ++row) {
+                std::memcpy(&expected[static_cast<std::size_t>(row * layout.out_row * out_bytes)],
+                            &wanted[static_cast<std::size_t>(row * outputs * out_bytes)],
+                            static_cast<std::size_t>(outputs * out_bytes));
+            }
+            ASSERT_EQ(out, expected) << test::describe(p);
+        }
+    });
+}
+
 // Frames of channels: rows of frames as one row of them.
 TEST(JoinedRows, ChannelsGiveTheBitsOfEachFrameByItself) {
     test::on_every_target([] {

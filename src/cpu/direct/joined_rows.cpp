@@ -14,7 +14,9 @@
 #include "cpu/caches.hpp"
 #include "cpu/direct/direct_executable.hpp"
 #include "cpu/lines/line_layout.hpp"
+#include "cpu/lines/line_moves.hpp"
 #include "cpu/lines/line_store.hpp"
+#include "cpu/lines/line_tiles.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -31,6 +33,8 @@ constexpr std::int64_t kMostTaps = 64, kTapsOfARow = 3, kMostSamples = 4096;
 // Rows with other outputs than samples are copied to where they belong: in full mode 10,000 rows of 184 under 25 taps take 2.0 ms
 // so and 2.2 by themselves, 2,900 of 700 under 9 0.70 and 0.72.
 constexpr std::int64_t kTapsOfACopy = 6, kMostCopied = 640;
+// Rows that lie in any other way are packed first.
+constexpr std::int64_t kMostPackedBytes = 4096;
 // Of channels more are turned for as many samples: 99 frames of 216 x 8 under 60 taps take 274 us so and 227 by themselves, 2,000
 // of 300 x 4 under 40 1.46 ms and 2.08 (two threads).
 constexpr std::int64_t kTapsOfAFrame = 5;
@@ -44,6 +48,20 @@ constexpr double kRowSeconds = 3e-9;
 // Outputs whose windows lie inside a row, and those behind them; as many as the origin says are before them.
 std::int64_t inside_of(const Resolved& p) { return p.x.n - p.x.k + 1; }
 std::int64_t after_of(const Resolved& p) { return p.x.outputs - inside_of(p) - p.x.origin; }
+
+// Of as_joined(): rows, and what lies side by side in a sample, follow each other.
+bool samples_follow(const Resolved& p) {
+    return p.x.in_stride == p.channels.length && p.batch.in_stride == p.x.n * p.channels.length;
+}
+bool outputs_follow(const Resolved& p) {
+    return p.x.out_stride == p.channels.length && p.batch.out_stride == p.x.outputs * p.channels.length;
+}
+
+// Rows that are worth packing, whose outputs need not be moved one by one.
+bool are_packed(const Resolved& p) {
+    const auto bytes = static_cast<std::int64_t>(size_of(p.sum_dtype));
+    return p.channels.length == 1 && p.x.out_stride == 1 && p.batch.in_stride != 0 && p.x.n * bytes <= kMostPackedBytes;
+}
 
 // The problem with its rows in `batch` and what lies side by side in a sample in `channels`; none where there are other axes,
 // filters or gaps, and where rows are as fast by themselves.
@@ -62,13 +80,21 @@ std::optional<Resolved> as_joined(const Resolved& problem, const Request& reques
     }
     const std::int64_t k = p.x.k, n = p.x.n, after = after_of(p), c = p.channels.length;
     const bool together = c == 1 || (c <= kMostChannels && p.channels.in_stride == 1 && p.channels.out_stride == 1);
-    const bool follow =
-        p.x.in_stride == c && p.x.out_stride == c && p.batch.in_stride == n * c && p.batch.out_stride == p.x.outputs * c;
+    const bool follow = (samples_follow(p) && outputs_follow(p)) || are_packed(p);
     const bool alike = p.x.outputs == n;
     const std::int64_t least = k * (!alike ? kTapsOfACopy : c > 1 ? kTapsOfAFrame : kTapsOfARow);
     const bool many = p.batch.length >= kFewestRows && n >= least && n * c <= (alike ? kMostSamples : kMostCopied);
     const bool near = k > 1 && k <= kMostTaps && p.x.origin >= 0 && p.x.origin < k && after >= 0 && after < k;
     return together && follow && many && near ? std::optional(p) : std::nullopt;
+}
+
+// Of a sample.
+double seconds_of_packing(const Resolved& p, const Request& request) {
+    if (p.batch.in_stride != 1) { return kWidenSeconds; }
+    const double samples = static_cast<double>(p.batch.length * p.x.n), outputs = static_cast<double>(p.batch.length * p.x.outputs);
+    const bool far = stores_past_caches(samples * static_cast<double>(size_of(p.dtype)),
+                                        outputs * static_cast<double>(size_of(p.output_dtype)), request.threads);
+    return far ? kApartSeconds : kApartNearSeconds;
 }
 
 // All rows as one, sums as outputs.
@@ -121,14 +147,15 @@ public:
           pieces_(std::move(pieces)),
           put_(problem, lines_, current_target()),
           moves_(line_kernels(current_target())),
+          pack_(current_target(), problem.dtype, lines_.dtype, lines_.output_dtype, problem.output_dtype),
+          packs_(!samples_follow(problem) || problem.dtype != lines_.dtype),
           threads_(static_cast<int>(std::min<std::int64_t>(request.threads, chunks_))) {
         const auto rows = static_cast<double>(problem.batch.length * channels_);
         const double in = rows * static_cast<double>(problem.x.n) * static_cast<double>(size_of(problem.dtype));
         past_caches_ =
             put_.as_made() && stores_past_caches(in, rows * static_cast<double>(problem.x.outputs * sizeof(X)), threads_);
-        in_place_ = put_.as_made() && !past_caches_;
+        in_place_ = put_.as_made() && !past_caches_ && outputs_follow(problem);
         seconds_ = rows * static_cast<double>(problem.x.n) * direct_seconds_of_output(as_one_row(problem));
-        if (problem_.dtype != lines_.dtype) { widen_ = moves_.widening(problem_.dtype, lines_.dtype == Dtype::f64); }
     }
 
     [[nodiscard]] std::size_t workspace_bytes() const override {
@@ -142,7 +169,7 @@ public:
 
     void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* stream) const override {
         const std::int64_t n = problem_.x.n;
-        const bool as_planned = input.main.batch_stride == batch_strides_.in_stride && input.main.stride == channels_ &&
+        const bool as_planned = input.main.batch_stride == batch_strides_.in_stride && input.main.stride == problem_.x.in_stride &&
                                 output.batch_stride == batch_strides_.out_stride && output.stride == channels_;
         const bool whole = as_planned && output.count == problem_.x.outputs && input.main.first == 0 && input.main.last == n &&
                            input.extra.first >= input.extra.last;
@@ -178,19 +205,19 @@ private:
     [[nodiscard]] std::int64_t k() const { return problem_.x.k; }
     [[nodiscard]] std::int64_t columns() const { return rows_ * channels_; }  ///< of the ends
 
-    // Parts of a slot, in elements: widened samples, sums of a chunk as one row, its outputs and as many beside them, where there
+    // Parts of a slot, in elements: packed samples, sums of a chunk as one row, its outputs and as many beside them, where there
     // are such; the windows of the ends and their sums; then what one_ and ends_ need.
     [[nodiscard]] std::int64_t window_elements() const {
         return round_up((rows_ * problem_.x.n + k()) * channels_, kVector) + kDirectPadding;
     }
-    [[nodiscard]] std::int64_t widened_elements() const { return widen_ == nullptr ? 0 : window_elements(); }
+    [[nodiscard]] std::int64_t packed_elements() const { return packs_ ? window_elements() : 0; }
     [[nodiscard]] std::int64_t as_one_elements() const { return problem_.x.outputs == problem_.x.n ? 0 : window_elements(); }
     [[nodiscard]] std::int64_t outputs_elements() const {
         return in_place_ ? 0 : round_up(rows_ * problem_.x.outputs * channels_, kVector);
     }
     [[nodiscard]] std::int64_t ends_elements() const { return end_windows_ * columns() + kDirectPadding; }
     [[nodiscard]] std::int64_t elements() const {
-        return widened_elements() + as_one_elements() + 2 * outputs_elements() + 2 * ends_elements();
+        return packed_elements() + as_one_elements() + 2 * outputs_elements() + 2 * ends_elements();
     }
     [[nodiscard]] std::size_t own_bytes() const {
         return static_cast<std::size_t>(round_up(elements() * static_cast<std::int64_t>(sizeof(X)), 64));
@@ -203,23 +230,23 @@ private:
     void run(const Chunk& chunk, std::byte* scratch) const {
         const std::int64_t n = problem_.x.n, outputs = problem_.x.outputs, origin = problem_.x.origin;
         const std::int64_t begin = chunk.first * n, end = begin + chunk.rows * n, all = problem_.batch.length * n;
-        X* const widened = reinterpret_cast<X*>(scratch);
-        X* const as_one = widened + widened_elements();
+        X* const packed = reinterpret_cast<X*>(scratch);
+        X* const as_one = packed + packed_elements();
         X* const made = as_one + as_one_elements();
         X* const windows = made + 2 * outputs_elements();
         const std::span<std::byte> inner{scratch + own_bytes(), slot_bytes() - own_bytes()};
 
         const std::int64_t c = channels_;
         core::Piece piece{.data = chunk.in, .first = 0, .last = all, .batch_stride = 1, .stride = c};
-        if (widen_ != nullptr) {
+        if (packs_) {
             piece.first = std::max<std::int64_t>(begin - origin, 0);
             piece.last = std::min(end + k() - 1 - origin, all);
-            piece.data = widened;
-            const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
-            widen_(widened, chunk.in + piece.first * c * bytes, (piece.last - piece.first) * c);
+            piece.data = packed;
+            pack(chunk, packed, (begin - piece.first) * c, (piece.last - end) * c);
         }
         const auto out_bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
-        std::byte* const out = chunk.out + chunk.first * outputs * c * out_bytes;
+        const std::int64_t out_row = problem_.batch.out_stride * out_bytes;
+        std::byte* const out = chunk.out + chunk.first * out_row;
         X* const to = in_place_ ? reinterpret_cast<X*>(out) : made;
         X* const sums = outputs == n ? to : as_one;
         const std::int64_t from = std::max(begin, origin), last = std::min(end, all - (k() - 1 - origin));
@@ -238,9 +265,27 @@ private:
         }
         replace_ends(to, static_cast<const X*>(piece.data) + (begin - piece.first) * c, chunk.rows, windows, inner);
         if (in_place_) { return; }
-        const std::int64_t count = chunk.rows * outputs * c;
-        if (past_caches_) { return moves_.stream(out, 0, made, 0, count * out_bytes, 1); }
-        put_(out, made, made + outputs_elements(), count);
+        const bool as_run = outputs_follow(problem_);
+        const std::int64_t runs = as_run ? 1 : chunk.rows, count = chunk.rows * outputs * c / runs;
+        if (past_caches_) { return moves_.stream(out, out_row, made, count * out_bytes, count * out_bytes, runs); }
+        for (std::int64_t run = 0; run < runs; ++run) {
+            put_(out + run * out_row, made + run * count, made + outputs_elements(), count);
+        }
+    }
+
+    // The rows' samples, packed, and zeros where outputs that are replaced read further.
+    void pack(const Chunk& chunk, X* to, std::int64_t before, std::int64_t after) const {
+        const std::int64_t row = problem_.x.n * channels_, rows = chunk.rows;
+        const std::byte* const from =
+            chunk.in + chunk.first * problem_.batch.in_stride * static_cast<std::int64_t>(size_of(problem_.dtype));
+        std::byte* const at = reinterpret_cast<std::byte*>(to + before);
+        std::fill_n(to, before, X{});
+        if (samples_follow(problem_)) {
+            pack_.gather(at, 0, from, {.line_stride = 0, .step = 1}, 1, rows * row);
+        } else {
+            pack_.gather(at, row, from, {.line_stride = problem_.batch.in_stride, .step = problem_.x.in_stride}, rows, row);
+        }
+        std::fill_n(to + before + rows * row, after, X{});
     }
 
     // Samples are moved as what has their bytes.
@@ -292,7 +337,8 @@ private:
     std::unique_ptr<const core::Executable> pieces_;
     RunStore<X> put_;
     const LineTable& moves_;
-    Convert widen_ = nullptr;
+    LineMoves pack_;
+    bool packs_;  // samples of a chunk: they are widened, or lie in another way
     int threads_;
     bool past_caches_ = false, in_place_ = false;  // where outputs are stored
     double seconds_ = 0;                           // of one thread
@@ -313,8 +359,9 @@ double JoinedRowsAlgorithm::estimate_seconds(const Resolved& problem, const Requ
     if (!joined) { return inner().estimate_seconds(problem, request); }
     const Resolved one = as_one_row(*joined);
     const double rows = static_cast<double>(joined->batch.length * joined->channels.length), k = static_cast<double>(problem.x.k);
-    const double ends = rows * (kRowSeconds + 2 * k * direct_seconds_of_output(one) + 3 * k * kEndSeconds);
-    return inner().estimate_seconds(one, request) + core::seconds_on_threads(ends, request.threads);
+    double beside = rows * (kRowSeconds + 2 * k * direct_seconds_of_output(one) + 3 * k * kEndSeconds);
+    if (!samples_follow(*joined)) { beside += rows * static_cast<double>(problem.x.n) * seconds_of_packing(*joined, request); }
+    return inner().estimate_seconds(one, request) + core::seconds_on_threads(beside, request.threads);
 }
 
 std::unique_ptr<core::Executable> JoinedRowsAlgorithm::prepare(const Resolved& problem, const void* taps,
