@@ -289,14 +289,9 @@ void remember_long(Call call, PyObject* taps) {
 
 bool is_the_same_constant(const Taps& known, PyObject* taps) {
     if (known.array.get() == nullptr || !is_constant(taps)) { return false; }
-#if PY_VERSION_HEX >= 0x030D0000
-    PyObject* now = nullptr;
-    if (PyWeakref_GetRef(known.array.get(), &now) < 0) { throw PythonError{}; }
-    Py_XDECREF(now);  // the caller holds `taps`
-#else
-    PyObject* const now = PyWeakref_GetObject(known.array.get());
-#endif
-    return now == taps;
+    const Owned now(PyObject_CallNoArgs(known.array.get()));  // what the weak reference refers to, or None
+    if (now.get() == nullptr) { throw PythonError{}; }
+    return now.get() == taps;
 }
 
 PyObject* run(const Given& given, const ArrangedCall& call, PyObject* shape, PyObject* dtype) {

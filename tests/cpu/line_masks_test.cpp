@@ -40,6 +40,21 @@ TEST(LineMasks, ShortRowsAreSignals) {
     EXPECT_FALSE(goes_as_signals(plan_of({.height = 900, .width = 900, .mask_height = 9, .mask_width = 1})));
 }
 
+TEST(LineMasks, RowsOfIntegersAndOfViewsAreSignals) {
+    EXPECT_TRUE(goes_as_signals(plan_of({.height = 900, .width = 900, .mask_height = 1, .mask_width = 9, .dtype = Dtype::u8})));
+    const auto view = [](std::int64_t down, std::int64_t across, std::int64_t rows, std::int64_t columns) {
+        Problem p{.mode = Mode::same};
+        p.axes = {{.length = 900, .taps = rows, .input_stride = down, .output_stride = 900},
+                  {.length = 900, .taps = columns, .input_stride = across, .output_stride = 1}};
+        return goes_as_signals(make_plan(p, std::vector<float>(static_cast<std::size_t>(rows * columns), 0.5F), {.device = "cpu"}));
+    };
+    EXPECT_TRUE(view(-900, -1, 1, 9));
+    EXPECT_TRUE(view(1, 900, 1, 9));
+    EXPECT_TRUE(view(1, 900, 1, 1));
+    EXPECT_FALSE(view(-900, -1, 9, 1));
+    EXPECT_FALSE(view(-900, -1, 1, 1));
+}
+
 // The rows of the whole are signals, and so are a part's, which has more samples beside them than its outputs need.
 TEST(LineMasks, PartsGoAsTheWhole) {
     for (const auto& [height, width] : {std::pair<std::int64_t, std::int64_t>{1, 10}, {9, 1}}) {

@@ -161,6 +161,7 @@ public:
           taps_(static_cast<const T*>(taps), static_cast<const T*>(taps) + filters * problem_.x.k),
           target_(current_target()),
           sum_(direct_kernels(target_).of<T>().real),
+          join_(line_kernels(target_).of<T>().join),
           sum_own_(columns_kernels(target_).of<T>().sum),
           most_held_(columns_kernels(target_).of<T>().most_held),
           put_(problem_, lines_, target_),
@@ -307,7 +308,9 @@ private:
         for (std::int64_t c = 0; c < frame_; ++c) {
             // Parts of complex samples have one filter.
             const T* const own = taps_.data() + filter * k + (parts_ ? c / 2 : c) * each;
-            for (std::int64_t j = 0; j < step; ++j) {
+            const bool in_order = problem_.batch.taps_stride == 1 && problem_.filters == problem_.batch.length;
+            if (in_order) { join_(table + c * step, block.period, own + block.column * k, k, block.columns, k); }
+            for (std::int64_t j = in_order ? block.columns : 0; j < step; ++j) {
                 const std::int64_t row = block.column + std::min(j, block.columns - 1);
                 const T* const from = own + row % problem_.filters * problem_.batch.taps_stride * k;
                 T* const to = table + c * step + j;
@@ -478,14 +481,13 @@ private:
     // `count` elements of each row, one after the other, as columns.
     void turn(const Block& block, const Piece& piece, const std::byte* at, std::int64_t count, T* to) const {
         const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
-        const auto join = line_kernels(target_).of<T>().join;
         const std::int64_t step = block.pitch / frame_;
-        if (widen_ == nullptr) { return join(to, step, reinterpret_cast<const T*>(at), piece.batch_stride, block.columns, count); }
+        if (widen_ == nullptr) { return join_(to, step, reinterpret_cast<const T*>(at), piece.batch_stride, block.columns, count); }
         const bool one_run = piece.batch_stride == count;
         for (std::int64_t j = 0; j < (one_run ? 1 : block.columns); ++j) {
             widen(block.rows + j * count, at + j * piece.batch_stride * bytes, one_run ? block.columns * count : count);
         }
-        join(to, step, block.rows, count, block.columns, count);
+        join_(to, step, block.rows, count, block.columns, count);
     }
     void widen(T* to, const std::byte* from, std::int64_t count) const {
         if (widen_ != nullptr) { return widen_(to, from, count); }
@@ -543,6 +545,7 @@ private:
     std::vector<T> taps_;
     Target target_;
     typename DirectKernels<T>::Kernel sum_;
+    decltype(LineKernels<T>::join) join_;
     void (*sum_own_)(const ColumnsCall<T>&);
     std::int64_t most_held_;  // taps of which it reads each sample once
     RunStore<T> put_;

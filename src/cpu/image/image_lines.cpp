@@ -60,22 +60,12 @@ template <class T>
 void ImageLines<T>::copy(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
     if (!read_flat_) { return copy_apart(to, 0, in, plane, y, 1, first, count); }
     const std::int64_t row = plane.image * problem_.batch.in_stride + y * problem_.y.in_stride;
-    const auto convert = [&](const auto* from, auto widen) { widen(to, from + row * parts_ + first, count); };
-    switch (problem_.dtype) {
-        case Dtype::u8:
-            return convert(static_cast<const std::uint8_t*>(in), kernels_.widen_u8);
-        case Dtype::u16:
-            return convert(static_cast<const std::uint16_t*>(in), kernels_.widen_u16);
-        default:
-            if (core::is_half(problem_.dtype) || is_integer(problem_.dtype)) {
-                const std::byte* const from =
-                    static_cast<const std::byte*>(in) + (row + first) * static_cast<std::int64_t>(size_of(problem_.dtype));
-                return moves_.gather(reinterpret_cast<std::byte*>(to), 0, from, {0, 1}, 1, count);
-            }
-            return convert(static_cast<const T*>(in), [](T* line, const T* from, std::int64_t n) {
-                std::memcpy(line, from, static_cast<std::size_t>(n) * sizeof(T));
-            });
+    if (core::is_half(problem_.dtype) || is_integer(problem_.dtype)) {
+        const std::byte* const from =
+            static_cast<const std::byte*>(in) + (row + first) * static_cast<std::int64_t>(size_of(problem_.dtype));
+        return moves_.gather(reinterpret_cast<std::byte*>(to), 0, from, {0, 1}, 1, count);
     }
+    std::memcpy(to, static_cast<const T*>(in) + row * parts_ + first, static_cast<std::size_t>(count) * sizeof(T));
 }
 
 // The same of rows [y, y + rows) whose elements do not lie side by side.
@@ -202,12 +192,6 @@ void ImageLines<T>::prefetch(const void* in, const Plane& plane, std::int64_t y,
 }
 
 template <class T>
-template <class Out>
-Out* ImageLines<T>::output_row(void* out, const Plane& plane, std::int64_t y) const {
-    return static_cast<Out*>(out) + plane.image * problem_.batch.out_stride + y * problem_.y.out_stride + plane.channel;
-}
-
-template <class T>
 T* ImageLines<T>::target(void* out, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
     if (!is_plain_output() || first + count > out_elements()) { return nullptr; }
     return static_cast<T*>(out) + (plane.image * problem_.batch.out_stride + y * problem_.y.out_stride) * parts_ + first;
@@ -220,23 +204,15 @@ void ImageLines<T>::store(void* out, const Plane& plane, std::int64_t y, std::in
     const std::int64_t sample_stride = written_flat_ ? 1 : problem_.x.out_stride;
     const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
     const std::int64_t samples = first / parts_ * sample_stride;
-    std::byte* const at = output_row<std::byte>(out, {}, 0) +
+    std::byte* const at = static_cast<std::byte*>(out) +
                           (plane.image * problem_.batch.out_stride + y * problem_.y.out_stride + plane.channel + samples) * bytes;
     if (core::is_half(problem_.output_dtype)) {
         if (epilogue_.active) { kernels_.store(sums, sums, count, epilogue_, false); }
         return moves_.scatter(at, {0, sample_stride}, reinterpret_cast<const std::byte*>(sums), 0, 1, count, false);
     }
-    if (written_flat_ && parts_ == 1 && problem_.overflow != Overflow::truncate) {
-        switch (problem_.output_dtype) {
-            case Dtype::u8:
-                return kernels_.store_u8(output_row<std::uint8_t>(out, plane, y) + first, sums, count, epilogue_, false);
-            case Dtype::u16:
-                return kernels_.store_u16(output_row<std::uint16_t>(out, plane, y) + first, sums, count, epilogue_, false);
-            default:
-                if (problem_.output_dtype == problem_.sum_dtype) {
-                    return kernels_.store(output_row<T>(out, plane, y) + first, sums, count, epilogue_, stream);
-                }
-        }
+    const bool as_made = problem_.output_dtype == problem_.sum_dtype && problem_.overflow != Overflow::truncate;
+    if (written_flat_ && parts_ == 1 && as_made) {
+        return kernels_.store(reinterpret_cast<T*>(at), sums, count, epilogue_, stream);
     }
     core::Output row;
     row.data = at;

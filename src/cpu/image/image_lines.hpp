@@ -82,8 +82,6 @@ private:
                     std::int64_t first, std::int64_t count) const;
     void gather_beside(T* to, const void* in, const Plane& plane, std::int64_t row, std::int64_t first, std::int64_t begin,
                        std::int64_t end) const;
-    template <class Out>
-    Out* output_row(void* out, const Plane& plane, std::int64_t y) const;
 
     const core::Resolved& problem_;
     const ImageKernels<T>& kernels_;

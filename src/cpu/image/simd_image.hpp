@@ -55,21 +55,14 @@ struct LineEpilogue {
     T scale = 1, bias = 0, low = 0, high = 0;
 };
 
-/// Up to kImagePadding elements behind the last sum may be read. `stream`: past the caches.
-template <class T, class Out>
-using StoreLine = void (*)(Out* out, const T* sums, std::int64_t count, const LineEpilogue<T>& epilogue, bool stream);
-
 template <class T>
 struct ImageKernels {
     void (*sums)(const ImageCall<T>&) = nullptr;
     std::int64_t (*call_rows)(std::int64_t height, std::int64_t width, bool stream) = nullptr;
     /// Both passes at once; null where there are too few registers.
     void (*separable)(const SeparableCall<T>&) = nullptr;
-    StoreLine<T, T> store = nullptr;
-    StoreLine<T, std::uint8_t> store_u8 = nullptr;  ///< rounded to even, saturated, NaN to 0
-    StoreLine<T, std::uint16_t> store_u16 = nullptr;
-    void (*widen_u8)(T* to, const std::uint8_t* from, std::int64_t count) = nullptr;
-    void (*widen_u16)(T* to, const std::uint16_t* from, std::int64_t count) = nullptr;
+    /// Up to kImagePadding elements behind the last sum may be read. `stream`: past the caches.
+    void (*store)(T* out, const T* sums, std::int64_t count, const LineEpilogue<T>& epilogue, bool stream) = nullptr;
     /// to[r * to_pitch + i] = from[r * from_pitch + i] for 0 <= r < rows and 0 <= i < count.
     void (*copy_rows)(T* to, std::int64_t to_pitch, const T* from, std::int64_t from_pitch, std::int64_t rows,
                       std::int64_t count) = nullptr;

@@ -298,45 +298,6 @@ void store_line(T* out, const T* sums, std::int64_t count, const LineEpilogue<T>
     if (i < count) { part(i, count - i); }
 }
 
-template <class T, class Out>
-void store_integers(Out* out, const T* sums, std::int64_t count, const LineEpilogue<T>& epilogue, bool) {
-    const Tag<T> d;
-    const auto value = [&](std::int64_t i) {
-        auto v = hn::LoadU(d, sums + i);
-        if (epilogue.active) { v = finished<T>(v, epilogue); }
-        const auto zero = hn::Zero(d), most = hn::Set(d, static_cast<T>(sizeof(Out) == 1 ? 255 : 65535));
-        v = hn::IfThenElseZero(hn::Gt(v, zero), v);  // NaN too
-        return hn::Round(hn::IfThenElse(hn::Gt(v, most), most, v));
-    };
-    std::int64_t i = 0;
-    if constexpr (sizeof(T) == 4 && kLanes < T >> 1) {
-        const hn::Rebind<std::int32_t, Tag<T>> di;
-        const hn::Rebind<Out, Tag<T>> narrow;
-        for (; i + kLanes<T> <= count; i += kLanes<T>) {
-            hn::StoreU(hn::DemoteTo(narrow, hn::ConvertTo(di, value(i))), narrow, out + i);
-        }
-    }
-    for (; i < count; i += kLanes<T>) {
-        HWY_ALIGN T lanes[kLanes<T>];
-        hn::Store(value(i), d, lanes);
-        for (std::int64_t l = 0; l < kLanes<T> && i + l < count; ++l) { out[i + l] = static_cast<Out>(lanes[l]); }
-    }
-}
-
-template <class T, class In>
-void widen(T* to, const In* from, std::int64_t count) {
-    std::int64_t i = 0;
-    if constexpr (sizeof(T) == 4 && kLanes < T >> 1) {
-        const Tag<T> d;
-        const hn::Rebind<std::int32_t, Tag<T>> di;
-        const hn::Rebind<In, Tag<T>> narrow;
-        for (; i + kLanes<T> <= count; i += kLanes<T>) {
-            hn::StoreU(hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(narrow, from + i))), d, to + i);
-        }
-    }
-    for (; i < count; ++i) { to[i] = from[i]; }
-}
-
 template <class T>
 void copy_rows(T* to, std::int64_t to_pitch, const T* from, std::int64_t from_pitch, std::int64_t rows, std::int64_t count) {
     const Tag<T> d;
@@ -373,8 +334,7 @@ ImageKernels<T> kernels() {
 #else
             nullptr,
 #endif
-            store_line<T>, store_integers<T, std::uint8_t>, store_integers<T, std::uint16_t>, widen<T, std::uint8_t>,
-            widen<T, std::uint16_t>, copy_rows<T>, line_is_finite<T>, flush_stream
+            store_line<T>, copy_rows<T>, line_is_finite<T>, flush_stream
     };
 }
 

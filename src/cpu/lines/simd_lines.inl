@@ -407,11 +407,19 @@ HWY_INLINE auto without_fraction(hn::Vec<hn::ScalableTag<T>> v) {
 template <class Out, class T>
 HWY_INLINE void round_vector(Out* to, hn::Vec<hn::ScalableTag<T>> v) {
     const hn::ScalableTag<T> d;
-    const hn::Rebind<Out, decltype(d)> narrow;
     const auto least = hn::Set(d, static_cast<T>(std::numeric_limits<Out>::min()));
     const auto most = hn::Set(d, static_cast<T>(std::numeric_limits<Out>::max()));
     v = hn::IfThenElseZero(hn::Eq(v, v), v);
-    hn::StoreU(hn::DemoteTo(narrow, without_fraction<T>(hn::Round(hn::Min(hn::Max(v, least), most)))), narrow, to);
+    v = hn::Min(hn::Max(v, least), most);
+    if constexpr (sizeof(T) == 4) {  // what is within the type's range is its low bits
+        const hn::Rebind<std::uint32_t, decltype(d)> bits;
+        const hn::Rebind<std::make_unsigned_t<Out>, decltype(d)> low_bits;
+        hn::StoreU(hn::TruncateTo(low_bits, hn::BitCast(bits, hn::NearestInt(v))), low_bits,
+                   reinterpret_cast<std::make_unsigned_t<Out>*>(to));
+    } else {
+        const hn::Rebind<Out, decltype(d)> narrow;
+        hn::StoreU(hn::DemoteTo(narrow, without_fraction<T>(hn::Round(v))), narrow, to);
+    }
 }
 /// Below it a number and 1.5 * 2^52 have a sum whose last bit counts ones: the bits of both are that far apart.
 inline constexpr double kCountsByOnes = 0x1p51, kOfOnes = 0x1.8p52;
@@ -476,9 +484,10 @@ HWY_INLINE void truncate_vectors(Out* to, const T* sums, const SumsFinish<T>& fi
     }
 }
 template <class Out, class T>
-void finish_integers(void* to, const T* sums, std::int64_t count, const SumsFinish<T>& finish) {
+void finish_integers(void* to, const T* sums, std::int64_t count, const SumsFinish<T>& given) {
     constexpr std::int64_t L = HWY_LANES(T);
     constexpr int V = 4;
+    const SumsFinish<T> finish = given;  // which bytes that are stored might change
     Out* const out = static_cast<Out*>(to);
     const auto one = [&](Out* at, const T* from) {
         if constexpr (sizeof(Out) <= 2) {
@@ -489,6 +498,11 @@ void finish_integers(void* to, const T* sums, std::int64_t count, const SumsFini
     std::int64_t i = 0;
     if (finish.truncates) {
         for (; i + V * L <= count; i += V * L) { truncate_vectors<V, Out, T>(out + i, sums + i, finish); }
+    } else if constexpr (sizeof(Out) <= 2) {
+        for (; i + V * L <= count; i += V * L) {
+            HWY_UNROLL(4)
+            for (int v = 0; v < V; ++v) { round_vector<Out, T>(out + i + v * L, scaled<T>(sums + i + v * L, finish)); }
+        }
     }
     for (; i + L <= count; i += L) { one(out + i, sums + i); }
     if (i == count) { return; }
