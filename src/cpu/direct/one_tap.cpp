@@ -8,7 +8,12 @@
 #include "core/plan/repeated.hpp"
 #include "core/problem/arrange.hpp"
 #include "core/problem/window.hpp"
-#include "cpu/lines/simd_lines.hpp"
+#include "cpu/caches.hpp"
+#include "cpu/direct/calls/direct_shape.hpp"
+#include "cpu/lines/line_layout.hpp"
+#include "cpu/lines/line_moves.hpp"
+#include "cpu/lines/line_store.hpp"
+#include "cpu/lines/line_tiles.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -29,6 +34,15 @@ bool takes_rows(const Resolved& p, const Request& request) {
     const Dtype real = real_part_of(p.sum_dtype);
     const bool as_sums = p.dtype == p.sum_dtype && (real == Dtype::f32 || real == Dtype::f64);
     return plain && many && as_sums && request.facts.finite && current_target() != Target::scalar;
+}
+
+// Of a sample that is moved.
+double seconds_of_moved(const Resolved& p, const Request& request) {
+    const auto samples = static_cast<double>(p.batch.length * p.outer_length() * p.x.n);
+    const bool far = stores_past_caches(samples * static_cast<double>(size_of(p.dtype)),
+                                        samples * static_cast<double>(size_of(p.output_dtype)), request.threads);
+    const bool across = std::abs(p.x.in_stride) > 2;
+    return across ? (far ? kApartSeconds : kApartNearSeconds) : kWidenSeconds;
 }
 
 /// Each row times the tap, where it lies. T: of the sums' real numbers.
@@ -80,12 +94,120 @@ private:
     int threads_;
 };
 
-std::unique_ptr<const core::Executable> rows_as_they_lie(const Resolved& problem, const void* taps, const Request& request) {
-    if (real_part_of(problem.sum_dtype) == Dtype::f64) {
-        return std::make_unique<ScaledRows<double>>(problem, *static_cast<const double*>(taps), request);
+// Elements of a block, which stay in the L1 cache. Where neighbours in memory are those of other rows they are a line of it, of
+// bytes half a line, and a block goes further along the rows, as lines are asked for ahead.
+constexpr std::int64_t kBlockElements = 4096, kElementsAcross = 16384, kFewestAcross = 16, kMostAcross = 32, kCacheLine = 64;
+// Shorter runs are not stored past the caches: after each of them memory is waited for.
+constexpr std::int64_t kFewestPastCaches = 2048;
+// Shorter rows that are read backwards, or every second sample of them, become columns in registers (direct_columns.hpp).
+constexpr std::int64_t kFewestMoved = 64;
+
+/// Blocks of rows of any layout, packed, times the tap, to where their outputs lie side by side. T: of the sums' real numbers.
+template <class T>
+class MovedRows final : public core::Executable {
+public:
+    MovedRows(const Resolved& problem, T tap, const Request& request)
+        : problem_(problem),
+          lines_(problem_of_lines(problem, 1)),
+          parts_(is_complex(problem.dtype) ? 2 : 1),
+          finish_{.scale = tap},
+          scale_(line_kernels(current_target()).of<T>().finishing(real_part_of(lines_.sum_dtype), false)),
+          moves_(current_target(), problem.dtype, lines_.dtype, lines_.output_dtype, problem.output_dtype),
+          put_(problem, lines_, current_target()),
+          packs_(problem.dtype != lines_.dtype || problem.x.in_stride != 1),
+          as_made_(lines_.output_dtype == problem.output_dtype && lines_.trivial_epilogue) {
+        const Batch& batch = problem.batch;
+        across_ = std::abs(batch.in_stride) == 1;
+        const auto bytes = static_cast<std::int64_t>(size_of(problem.dtype));
+        const std::int64_t near = std::clamp<std::int64_t>(kCacheLine / bytes, kFewestAcross, kMostAcross);
+        rows_ = std::min(batch.length, across_ ? near : std::max<std::int64_t>(kBlockElements / problem.x.n, 1));
+        count_ = std::clamp<std::int64_t>((across_ ? kElementsAcross : kBlockElements) / rows_, 1, problem.x.n);
+        if (problem.x.n <= 2 * count_) { count_ = problem.x.n; }
+        const auto samples = static_cast<double>(batch.length * problem.outer_length() * problem.x.n);
+        past_caches_ =
+            as_made_ && stores_past_caches(samples * static_cast<double>(size_of(problem.dtype)),
+                                           samples * static_cast<double>(size_of(problem.output_dtype)), request.threads);
+        seconds_ = samples * seconds_of_moved(problem, request);
+        threads_ = core::worthwhile_threads(seconds_, request.threads);
     }
-    return std::make_unique<ScaledRows<float>>(problem, *static_cast<const float*>(taps), request);
-}
+
+    [[nodiscard]] std::size_t workspace_bytes() const override {
+        return static_cast<std::size_t>(2 * slot_elements() * threads_) * sizeof(T);
+    }
+    [[nodiscard]] std::string describe() const override {
+        return "blocks of " + std::to_string(rows_) + " x " + std::to_string(count_) + ", " + to_string(current_target());
+    }
+    void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
+        const std::int64_t lead = rows_to_boundary(input), of_row = divide_up(problem_.x.n, count_);
+        const std::int64_t of_rows = 1 + divide_up(problem_.batch.length - lead, rows_);
+        const auto task = [&](std::int64_t index, int slot) {
+            const core::OuterElement element = core::outer_element(problem_, output, input, index / (of_rows * of_row));
+            const std::int64_t block = index / of_row % of_rows, first = index % of_row * count_;
+            const std::int64_t row = block == 0 ? 0 : lead + (block - 1) * rows_;
+            const std::int64_t rows = block == 0 ? lead : std::min(rows_, problem_.batch.length - row);
+            run(element, row, rows, first, std::min(count_, problem_.x.n - first),
+                reinterpret_cast<T*>(workspace.data()) + 2 * slot * slot_elements());
+        };
+        core::parallel_for(problem_.outer_length() * of_rows * of_row, threads_, std::cref(task), seconds_);
+    }
+
+private:
+    // Rows of the first block, after which the others begin where a line of the cache does.
+    [[nodiscard]] std::int64_t rows_to_boundary(const core::Input& input) const {
+        const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
+        const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(input.main.data) % kCacheLine);
+        const std::int64_t lead = (kCacheLine - past) / bytes;
+        const bool whole_lines = problem_.batch.in_stride == 1 && rows_ * bytes % kCacheLine == 0 && past % bytes == 0;
+        return whole_lines && past != 0 && lead < rows_ ? lead : rows_;
+    }
+
+    [[nodiscard]] std::int64_t slot_elements() const {
+        return round_up(rows_ * count_ * parts_ + kElementsBehind, kElementsBehind);
+    }
+
+    void run(const core::OuterElement& element, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t count,
+             T* packed) const {
+        const Batch& batch = problem_.batch;
+        const auto in_bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
+        const auto out_bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
+        const std::int64_t from = row * batch.in_stride + first * problem_.x.in_stride, to = row * batch.out_stride + first;
+        const std::int64_t elements = count * parts_;
+        const std::byte* const in = static_cast<const std::byte*>(element.input.main.data) + from * in_bytes;
+        if (packs_) {
+            moves_.gather(reinterpret_cast<std::byte*>(packed), count, in, {batch.in_stride, problem_.x.in_stride}, rows, count);
+        }
+        std::byte* const out = static_cast<std::byte*>(element.output.data) + to * out_bytes;
+        const std::int64_t runs = packs_ && batch.out_stride == count ? 1 : rows, length = rows * elements / runs;
+        for (std::int64_t r = 0; r < runs; ++r) {
+            std::byte* const line = out + r * batch.out_stride * out_bytes;
+            T* const products = packed + r * length;
+            const T* const samples = packs_ ? products : reinterpret_cast<const T*>(in) + r * batch.in_stride * parts_;
+            if (as_made_ && !past_caches_) {
+                scale_(line, samples, length, finish_);
+                continue;
+            }
+            scale_(products, samples, length, finish_);
+            if (past_caches_) {
+                line_kernels(current_target()).stream(line, 0, products, 0, length * static_cast<std::int64_t>(sizeof(T)), 1);
+            } else {
+                put_(line, products, packed + slot_elements(), length);
+            }
+        }
+    }
+
+    static constexpr std::int64_t kElementsBehind = 16;
+
+    Resolved problem_, lines_;
+    std::int64_t parts_;
+    SumsFinish<T> finish_;
+    FinishSums<T> scale_;
+    LineMoves moves_;
+    RunStore<T> put_;
+    bool packs_, as_made_, across_ = false, past_caches_ = false;
+    std::int64_t rows_ = 1, count_ = 1;
+    double seconds_ = 0;
+    int threads_ = 1;
+};
 
 // The longest rows where all of the problem is asked for, else the rows that it has.
 class OneTap final : public core::Executable {
@@ -154,22 +276,75 @@ std::optional<Resolved> as_longest_row(const Resolved& problem) {
 
 namespace {
 
-// The rows that a problem is executed as, and whether each as it lies.
+// Rows of any layout and type whose outputs lie side by side: the longest of them, beside those that are read nearest to each
+// other.
+std::optional<Resolved> as_moved(const Resolved& problem, const Request& request) {
+    const Dtype real = real_part_of(problem_of_lines(problem, 1).sum_dtype);
+    const bool known = is_each_its_own(problem) && !problem.is_exact() && !problem.complex_taps && request.facts.finite;
+    const bool sums = (real == Dtype::f32 || real == Dtype::f64) && current_target() != Target::scalar;
+    if (!known || !sums || (is_complex(problem.sum_dtype) && !problem.trivial_epilogue)) { return std::nullopt; }
+    std::vector<Batch> axes(problem.outer.begin(), problem.outer.end());
+    axes.push_back(problem.batch);
+    axes.push_back({.length = problem.x.n, .in_stride = problem.x.in_stride, .out_stride = problem.x.out_stride});
+    std::erase_if(axes, [](const Batch& b) { return b.length == 1; });
+    const auto take = [&](auto is_it) -> std::optional<Batch> {
+        const auto axis = std::find_if(axes.begin(), axes.end(), is_it);
+        if (axis == axes.end()) { return std::nullopt; }
+        const Batch taken = *axis;
+        axes.erase(axis);
+        return taken;
+    };
+    std::optional<Batch> row = take([](const Batch& b) { return b.out_stride == 1; });
+    if (!row || (row->in_stride != 1 && std::abs(row->in_stride) <= 2 && row->length < kFewestMoved)) { return std::nullopt; }
+    const auto follows = [&](const Batch& b) { return b.in_stride == row->in_stride * row->length && b.out_stride == row->length; };
+    for (auto next = take(follows); next; next = take(follows)) { row->length *= next->length; }
+    Resolved moved = problem;
+    moved.mode = Mode::same;
+    moved.x = {.n = row->length, .outputs = row->length, .in_stride = row->in_stride, .out_stride = 1};
+    moved.batch = {};
+    moved.outer = {};
+    std::sort(axes.begin(), axes.end(),
+              [](const Batch& a, const Batch& b) { return std::abs(a.in_stride) < std::abs(b.in_stride); });
+    if (!axes.empty()) {
+        moved.batch = axes.front();
+        std::copy(axes.begin() + 1, axes.end(), moved.outer.begin());
+    }
+    return moved;
+}
+
+// How rows under one tap are executed.
+enum class Way { as_given, as_they_lie, moved };
 struct Rows {
     Resolved problem;
-    bool as_they_lie;
+    Way way;
 };
 std::optional<Rows> rows_of(const Resolved& problem, const Request& request) {
     const std::optional<Resolved> longest = as_longest_row(problem);
     const Resolved& rows = longest ? *longest : problem;
-    const bool as_they_lie = is_each_its_own(problem) && takes_rows(rows, request);
-    return longest || as_they_lie ? std::optional(Rows{rows, as_they_lie}) : std::nullopt;
+    if (is_each_its_own(problem) && takes_rows(rows, request)) { return Rows{rows, Way::as_they_lie}; }
+    const bool plain = rows.x.in_stride == 1 && rows.x.out_stride == 1 && rows.trivial_epilogue && rows.dtype == rows.sum_dtype;
+    if (!plain) {
+        if (const auto moved = as_moved(problem, request)) { return Rows{*moved, Way::moved}; }
+    }
+    return longest ? std::optional(Rows{rows, Way::as_given}) : std::nullopt;
+}
+
+template <class T>
+std::unique_ptr<const core::Executable> rows_of_type(const Rows& rows, const void* taps, const Request& request) {
+    const T tap = *static_cast<const T*>(taps);
+    if (rows.way == Way::as_they_lie) { return std::make_unique<ScaledRows<T>>(rows.problem, tap, request); }
+    return std::make_unique<MovedRows<T>>(rows.problem, tap, request);
 }
 
 }  // namespace
 
 double OneTapAlgorithm::estimate_seconds(const Resolved& problem, const Request& request) const {
     const std::optional<Rows> rows = rows_of(problem, request);
+    if (rows && rows->way == Way::moved) {
+        const Resolved& p = rows->problem;
+        const auto samples = static_cast<double>(p.batch.length * p.outer_length() * p.x.n);
+        return core::seconds_on_threads(samples * (seconds_of_moved(p, request) + kElementSeconds), request.threads);
+    }
     return core::seconds_with_outer(inner(), rows ? rows->problem : problem, request);
 }
 
@@ -181,9 +356,11 @@ std::unique_ptr<core::Executable> OneTapAlgorithm::prepare(const Resolved& probl
                                                            const Request& request) const {
     const std::optional<Rows> rows = rows_of(problem, request);
     if (!rows) { return inner().prepare(problem, taps, request); }
+    const bool wide = real_part_of(problem_of_lines(problem, 1).sum_dtype) == Dtype::f64;
     return std::make_unique<OneTap>(problem, rows->problem, core::prepare_with_outer(inner(), problem, taps, request),
-                                    rows->as_they_lie ? rows_as_they_lie(rows->problem, taps, request)
-                                                      : core::prepare_with_outer(inner(), rows->problem, taps, request));
+                                    rows->way == Way::as_given ? core::prepare_with_outer(inner(), rows->problem, taps, request)
+                                    : wide                     ? rows_of_type<double>(*rows, taps, request)
+                                                               : rows_of_type<float>(*rows, taps, request));
 }
 
 }  // namespace tapline::cpu

@@ -12,7 +12,8 @@ namespace tapline::cpu {
 /// than the row that it has, where there are more taps than one or other outputs than samples, or a filter a row.
 std::optional<core::Resolved> as_longest_row(const core::Resolved& problem);
 
-/// `inner`, which has such problems with the longest row; short rows go where they lie.
+/// `inner`, which has such problems with the longest row; short rows go where they lie, samples that lie apart or become wider in
+/// blocks.
 class OneTapAlgorithm final : public WrappedAlgorithm {
 public:
     using WrappedAlgorithm::WrappedAlgorithm;

@@ -323,7 +323,7 @@ constexpr std::int64_t kShortRow = 128;
 Lines goes_by_lines(const Resolved& p, const Request& /*request*/) {
     const bool widens = p.dtype != p.sum_dtype, packed = p.has_packed_pixels();
     const bool of_rows = p.x.k > 1 && p.channels.length == 1 && (!widens || is_integer(p.dtype)) && !is_complex(p.dtype);
-    const bool of_one_tap = p.taps() == 1 && !widens && (packed || (std::abs(p.y.in_stride) == 1 && p.channels.length == 1));
+    const bool of_one_tap = p.taps() == 1;
     const bool of_short_rows = packed && p.x.n * p.channels.length < kShortRow;
     return of_rows || of_one_tap || of_short_rows ? Lines::always : Lines::never;
 }
