@@ -31,7 +31,7 @@ template <class T>
 inline constexpr std::int64_t kSquare = 16 / sizeof(T);
 
 /// Four rows, each 128 bits of them by itself: vector i is element i of every row, in each block of four.
-template <class D, class V = hn::Vec<D>>
+template <class D, class V = hn::Vec<D> >
 HWY_INLINE void transpose_blocks(D d, V (&r)[4]) {
     const auto ac = hn::InterleaveLower(d, r[0], r[2]), be = hn::InterleaveLower(d, r[1], r[3]);
     const auto ac_upper = hn::InterleaveUpper(d, r[0], r[2]), be_upper = hn::InterleaveUpper(d, r[1], r[3]);
@@ -167,13 +167,16 @@ HWY_INLINE std::int64_t split_channels(T* HWY_RESTRICT to, std::int64_t pitch, c
     const hn::ScalableTag<T> d;
     constexpr std::int64_t L = HWY_LANES(T);
     for (; p + L <= count; p += L) {
-        hn::Vec<decltype(d)> a, b, c;
+        hn::Vec<decltype(d)> a, b, c, e;
         if constexpr (N == 2) {
             hn::LoadInterleaved2(d, from + N * p, a, b);
-        } else {
+        } else if constexpr (N == 3) {
             hn::LoadInterleaved3(d, from + N * p, a, b, c);
-            hn::StoreU(c, d, to + 2 * pitch + p);
+        } else {
+            hn::LoadInterleaved4(d, from + N * p, a, b, c, e);
+            hn::StoreU(e, d, to + 3 * pitch + p);
         }
+        if constexpr (N > 2) { hn::StoreU(c, d, to + 2 * pitch + p); }
         hn::StoreU(a, d, to + p);
         hn::StoreU(b, d, to + pitch + p);
     }
@@ -188,8 +191,10 @@ HWY_INLINE std::int64_t join_channels(T* HWY_RESTRICT to, const T* HWY_RESTRICT 
         const auto a = hn::LoadU(d, from + p), b = hn::LoadU(d, from + pitch + p);
         if constexpr (N == 2) {
             hn::StoreInterleaved2(a, b, d, to + N * p);
-        } else {
+        } else if constexpr (N == 3) {
             hn::StoreInterleaved3(a, b, hn::LoadU(d, from + 2 * pitch + p), d, to + N * p);
+        } else {
+            hn::StoreInterleaved4(a, b, hn::LoadU(d, from + 2 * pitch + p), hn::LoadU(d, from + 3 * pitch + p), d, to + N * p);
         }
     }
     return p;
@@ -202,6 +207,7 @@ void split(T* to, std::int64_t pitch, const T* from, std::int64_t step, std::int
 #if HWY_TARGET != HWY_SCALAR
     if (lines == step && lines == 2) { done = split_channels<2>(to, pitch, from, count); }
     if (lines == step && lines == 3) { done = split_channels<3>(to, pitch, from, count); }
+    if (lines == step && lines == 4) { done = split_channels<4>(to, pitch, from, count); }
 #endif
     transpose_all<true>(to + done, from + done * step, pitch, step, lines, count - done);
 }
@@ -212,6 +218,7 @@ void join(T* to, std::int64_t step, const T* from, std::int64_t pitch, std::int6
 #if HWY_TARGET != HWY_SCALAR
     if (lines == step && lines == 2) { done = join_channels<2>(to, from, pitch, count); }
     if (lines == step && lines == 3) { done = join_channels<3>(to, from, pitch, count); }
+    if (lines == step && lines == 4) { done = join_channels<4>(to, from, pitch, count); }
 #endif
     transpose_all<false>(to + done * step, from + done, pitch, step, lines, count - done);
 }
@@ -384,181 +391,8 @@ SplitWidened split_widened_of(Dtype dtype, bool to_double) {
         return to_double ? &split_widened<double, From> : &split_widened<float, From>;
     });
 }
-#if HWY_TARGET != HWY_SCALAR
-// As core::store(), but that scale and bias are rounded once where there are fused operations, as images have it.
-template <class T>
-HWY_INLINE hn::Vec<hn::ScalableTag<T>> scaled(const T* sums, const SumsFinish<T>& finish) {
-    const hn::ScalableTag<T> d;
-    auto v = hn::MulAdd(hn::LoadU(d, sums), hn::Set(d, finish.scale), hn::Set(d, finish.bias));
-    if (!finish.limits) { return v; }
-    const auto low = hn::Set(d, finish.low), high = hn::Set(d, finish.high);
-    v = hn::IfThenElse(hn::Lt(v, low), low, v);  // false for NaN, which passes
-    return hn::IfThenElse(hn::Gt(v, high), high, v);
-}
-template <class T>
-HWY_INLINE auto without_fraction(hn::Vec<hn::ScalableTag<T>> v) {
-    const hn::Rebind<std::int32_t, hn::ScalableTag<T>> d32;
-    if constexpr (sizeof(T) == 4) {
-        return hn::ConvertTo(d32, v);
-    } else {
-        return hn::DemoteTo(d32, v);
-    }
-}
-template <class Out, class T>
-HWY_INLINE void round_vector(Out* to, hn::Vec<hn::ScalableTag<T>> v) {
-    const hn::ScalableTag<T> d;
-    const auto least = hn::Set(d, static_cast<T>(std::numeric_limits<Out>::min()));
-    const auto most = hn::Set(d, static_cast<T>(std::numeric_limits<Out>::max()));
-    v = hn::IfThenElseZero(hn::Eq(v, v), v);
-    v = hn::Min(hn::Max(v, least), most);
-    if constexpr (sizeof(T) == 4) {  // what is within the type's range is its low bits
-        const hn::Rebind<std::uint32_t, decltype(d)> bits;
-        const hn::Rebind<std::make_unsigned_t<Out>, decltype(d)> low_bits;
-        hn::StoreU(hn::TruncateTo(low_bits, hn::BitCast(bits, hn::NearestInt(v))), low_bits,
-                   reinterpret_cast<std::make_unsigned_t<Out>*>(to));
-    } else {
-        const hn::Rebind<Out, decltype(d)> narrow;
-        hn::StoreU(hn::DemoteTo(narrow, without_fraction<T>(hn::Round(v))), narrow, to);
-    }
-}
-/// Below it a number and 1.5 * 2^52 have a sum whose last bit counts ones: the bits of both are that far apart.
-inline constexpr double kCountsByOnes = 0x1p51, kOfOnes = 0x1.8p52;
+#include "cpu/lines/simd_lines_finish.inl"
 
-// V vectors, of which an i32, or where both are that wide an i64, holds every number, or one by one.
-template <int V, class Out, class T>
-HWY_INLINE void truncate_vectors(Out* to, const T* sums, const SumsFinish<T>& finish) {
-    const hn::ScalableTag<T> d;
-    constexpr std::size_t L = HWY_LANES(T);
-    constexpr bool kWide = sizeof(Out) == 8 && sizeof(T) == 8;
-    hn::Vec<decltype(d)> v[V];
-    const auto edge = hn::Set(d, static_cast<T>(kWide ? kCountsByOnes : 0x1p31));
-    auto fits = hn::Eq(edge, edge);
-    HWY_UNROLL(4)
-    for (int i = 0; i < V; ++i) {
-        v[i] = scaled<T>(sums + i * L, finish);
-        fits = hn::And(fits, hn::Lt(hn::Abs(v[i]), edge));  // not of NaN
-    }
-    if constexpr (kWide) {
-        if (hn::AllTrue(d, fits)) {
-            const hn::RebindToSigned<decltype(d)> d64;
-            const auto ones = hn::Set(d, kOfOnes);
-            HWY_UNROLL(4)
-            for (int i = 0; i < V; ++i) {
-                const auto bits = hn::BitCast(d64, hn::Add(hn::Trunc(v[i]), ones));
-                hn::StoreU(hn::Sub(bits, hn::BitCast(d64, ones)), d64, reinterpret_cast<std::int64_t*>(to + i * L));
-            }
-            return;
-        }
-    } else if constexpr (sizeof(Out) > 2) {
-        if (hn::AllTrue(d, fits)) {
-            const hn::Rebind<std::int32_t, decltype(d)> d32;
-            HWY_ALIGN std::int32_t numbers[V * L];
-            HWY_UNROLL(4)
-            for (int i = 0; i < V; ++i) { hn::Store(without_fraction<T>(v[i]), d32, numbers + i * L); }
-            if constexpr (sizeof(Out) == 8 && HWY_LANES(T) > 1) {
-                const hn::ScalableTag<std::int64_t> d64;
-                const hn::Rebind<std::int32_t, decltype(d64)> part;
-                for (std::size_t l = 0; l < V * L; l += hn::MaxLanes(d64)) {
-                    hn::StoreU(hn::PromoteTo(d64, hn::Load(part, numbers + l)), d64, reinterpret_cast<std::int64_t*>(to + l));
-                }
-            } else {
-                for (std::size_t l = 0; l < V * L; ++l) { to[l] = static_cast<Out>(numbers[l]); }
-            }
-            return;
-        }
-    } else if (hn::AllTrue(d, fits)) {
-        using Bits = std::make_unsigned_t<Out>;
-        const hn::Rebind<std::uint32_t, decltype(d)> bits;
-        const hn::Rebind<Bits, decltype(d)> low_bits;
-        HWY_UNROLL(4)
-        for (int i = 0; i < V; ++i) {
-            hn::StoreU(hn::TruncateTo(low_bits, hn::BitCast(bits, without_fraction<T>(v[i]))), low_bits,
-                       reinterpret_cast<Bits*>(to + i * L));
-        }
-        return;
-    }
-    HWY_ALIGN T lanes[L];
-    for (int i = 0; i < V; ++i) {
-        hn::Store(v[i], d, lanes);
-        for (std::size_t l = 0; l < L; ++l) { to[i * L + l] = core::truncated<Out>(lanes[l]); }
-    }
-}
-template <class Out, class T>
-void finish_integers(void* to, const T* sums, std::int64_t count, const SumsFinish<T>& given) {
-    constexpr std::int64_t L = HWY_LANES(T);
-    constexpr int V = 4;
-    const SumsFinish<T> finish = given;  // which bytes that are stored might change
-    Out* const out = static_cast<Out*>(to);
-    const auto one = [&](Out* at, const T* from) {
-        if constexpr (sizeof(Out) <= 2) {
-            if (!finish.truncates) { return round_vector<Out, T>(at, scaled<T>(from, finish)); }
-        }
-        truncate_vectors<1, Out, T>(at, from, finish);
-    };
-    std::int64_t i = 0;
-    if (finish.truncates) {
-        for (; i + V * L <= count; i += V * L) { truncate_vectors<V, Out, T>(out + i, sums + i, finish); }
-    } else if constexpr (sizeof(Out) <= 2) {
-        for (; i + V * L <= count; i += V * L) {
-            HWY_UNROLL(4)
-            for (int v = 0; v < V; ++v) { round_vector<Out, T>(out + i + v * L, scaled<T>(sums + i + v * L, finish)); }
-        }
-    }
-    for (; i + L <= count; i += L) { one(out + i, sums + i); }
-    if (i == count) { return; }
-    HWY_ALIGN T rest[L] = {};
-    Out last[L];
-    std::memcpy(rest, sums + i, static_cast<std::size_t>(count - i) * sizeof(T));
-    one(last, rest);
-    std::memcpy(out + i, last, static_cast<std::size_t>(count - i) * sizeof(Out));
-}
-template <class T>
-void finish_reals(void* to, const T* sums, std::int64_t count, const SumsFinish<T>& finish) {
-    constexpr std::int64_t L = HWY_LANES(T);
-    const hn::ScalableTag<T> d;
-    T* const out = static_cast<T*>(to);
-    std::int64_t i = 0;
-    for (; i + L <= count; i += L) { hn::StoreU(scaled<T>(sums + i, finish), d, out + i); }
-    if (i == count) { return; }
-    HWY_ALIGN T rest[L] = {};
-    std::memcpy(rest, sums + i, static_cast<std::size_t>(count - i) * sizeof(T));
-    hn::Store(scaled<T>(rest, finish), d, rest);
-    std::memcpy(out + i, rest, static_cast<std::size_t>(count - i) * sizeof(T));
-}
-#endif
-template <class T>
-FinishSums<T> finishing_of([[maybe_unused]] Dtype to, [[maybe_unused]] bool truncates) {
-#if HWY_TARGET != HWY_SCALAR
-    if (truncates) {
-        switch (to) {
-            case Dtype::u32:
-                return &finish_integers<std::uint32_t, T>;
-            case Dtype::i32:
-                return &finish_integers<std::int32_t, T>;
-            case Dtype::u64:
-                return &finish_integers<std::uint64_t, T>;
-            case Dtype::i64:
-                return &finish_integers<std::int64_t, T>;
-            default:
-                break;
-        }
-    }
-    if (to == (sizeof(T) == sizeof(double) ? Dtype::f64 : Dtype::f32)) { return &finish_reals<T>; }
-    switch (to) {
-        case Dtype::u8:
-            return &finish_integers<std::uint8_t, T>;
-        case Dtype::i8:
-            return &finish_integers<std::int8_t, T>;
-        case Dtype::u16:
-            return &finish_integers<std::uint16_t, T>;
-        case Dtype::i16:
-            return &finish_integers<std::int16_t, T>;
-        default:
-            break;
-    }
-#endif
-    return nullptr;
-}
 Convert narrowing_of(Dtype dtype) { return dtype == Dtype::f16 ? &narrow_f16 : &narrow_bf16; }
 
 HWY_INLINE void stream_run(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from, std::int64_t bytes) {
