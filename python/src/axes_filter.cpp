@@ -80,30 +80,49 @@ Plan filter_plan(const Request& request, const Lies& in, const Lies& out, const 
     return cached_plan(problem, PyArray_DATA(ready.array()), request.options);
 }
 
+namespace {
+
+// Calls holds(address, count) for runs of elements that lie side by side, until it is false of one: rows of two axes where they
+// lie, else all of a packed copy.
+template <class T, class Holds>
+bool all_runs(PyArrayObject* array, const Holds& holds) {
+    const bool in_rows = PyArray_NDIM(array) == 2 && PyArray_STRIDE(array, 1) == sizeof(T) && PyArray_ISALIGNED(array);
+    if (!in_rows) {
+        const Owned packed = converted(Owned::borrowed(reinterpret_cast<PyObject*>(array)), PyArray_TYPE(array), true);
+        return holds(static_cast<const T*>(PyArray_DATA(packed.array())), PyArray_SIZE(packed.array()));
+    }
+    const auto* const first = static_cast<const char*>(PyArray_DATA(array));
+    for (npy_intp row = 0; row < PyArray_DIM(array, 0); ++row) {
+        if (!holds(reinterpret_cast<const T*>(first + row * PyArray_STRIDE(array, 0)), PyArray_DIM(array, 1))) { return false; }
+    }
+    return true;
+}
+
+}  // namespace
+
 bool is_within(PyArrayObject* array, double limit) {
-    const Owned packed = converted(Owned::borrowed(reinterpret_cast<PyObject*>(array)), PyArray_TYPE(array), true);
     // Numbers from -bound to below bound, or from 0, become ones without the bits above: sums and ors are whole vectors everywhere.
     const auto within = [&]<class T>(T) {
         using Bits = std::make_unsigned_t<T>;
         constexpr int kMost = std::numeric_limits<Bits>::digits - 2;
         const Bits bound = Bits{1} << std::clamp(limit >= 1 ? std::ilogb(limit) : 0, 0, kMost);
         const Bits up = std::is_signed_v<T> ? bound : 0;
-        const T* const at = static_cast<const T*>(PyArray_DATA(packed.array()));
-        Bits all = 0;
-        for (npy_intp i = 0, n = PyArray_SIZE(packed.array()); i < n; ++i) { all |= static_cast<Bits>(at[i]) + up; }
-        return all < bound + up;
+        return all_runs<T>(array, [=](const T* at, npy_intp n) {
+            Bits all = 0;
+            for (npy_intp i = 0; i < n; ++i) { all |= static_cast<Bits>(at[i]) + up; }
+            return all < bound + up;
+        });
     };
     // Magnitudes of floats compare as their bits do: those beyond the limit reach the highest bit.
     const auto real_within = [&]<class T>(T) {
         using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
         constexpr Bits kMagnitude = std::numeric_limits<Bits>::max() / 2;
         const Bits up = kMagnitude - (std::bit_cast<Bits>(static_cast<T>(limit)) & kMagnitude);
-        const T* const at = static_cast<const T*>(PyArray_DATA(packed.array()));
-        Bits all = 0;
-        for (npy_intp i = 0, n = PyArray_SIZE(packed.array()); i < n; ++i) {
-            all |= (std::bit_cast<Bits>(at[i]) & kMagnitude) + up;
-        }
-        return all <= kMagnitude;
+        return all_runs<T>(array, [=](const T* at, npy_intp n) {
+            Bits all = 0;
+            for (npy_intp i = 0; i < n; ++i) { all |= (std::bit_cast<Bits>(at[i]) & kMagnitude) + up; }
+            return all <= kMagnitude;
+        });
     };
     switch (dtype_of_array(array, "array")) {
         case Dtype::f32:
