@@ -1,4 +1,4 @@
-// A GPU's instructions that put bytes of two words together.
+// A GPU's instructions that put bytes of two words together, and compare halves of words.
 #pragma once
 
 #include <cstdint>
@@ -17,4 +17,9 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned bits) {
 /// shf.l.wrap: the high word of both, moved to the left.
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned bits) {
     return static_cast<unsigned>((std::uint64_t{high} << 32 | low) << (bits & 31) >> 32);
+}
+/// The smaller ones of the halves of two words.
+inline unsigned __vminu2(unsigned x, unsigned y) {
+    const unsigned low = (x & 0xffff) < (y & 0xffff) ? x & 0xffff : y & 0xffff;
+    return ((x >> 16) < (y >> 16) ? x >> 16 : y >> 16) << 16 | low;
 }

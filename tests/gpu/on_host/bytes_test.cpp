@@ -18,7 +18,7 @@
 namespace tapline::test {
 namespace {
 
-enum class Image { random, flat, blocks };
+enum class Image { random, flat, blocks, ramp };
 enum class Taps { gaussian, box, any };
 
 struct Asked {
@@ -48,6 +48,8 @@ std::vector<double> taps_of(const Asked& asked, Random& random) {
 std::uint8_t pixel_of(Image image, std::int64_t line, std::int64_t at, Random& random) {
     if (image == Image::random) { return static_cast<std::uint8_t>(between(0, 255, random)); }
     if (image == Image::flat) { return 77; }
+    // Under a symmetric filter each sum is an integer, but at the edges.
+    if (image == Image::ramp) { return static_cast<std::uint8_t>((line / 3 + at) % 256); }
     return (line / 20 + at / 50) % 2 == 0 ? 0 : 255;
 }
 
@@ -127,6 +129,45 @@ TEST(Bytes, OutputsAreTheRoundedSums) {
             }
         }
     }
+}
+
+TEST(Bytes, SumsThatAreIntegers) {
+    Random random(2);
+    on_host::set_seed(2);
+    for (const bool across : {false, true}) {
+        for (const std::int64_t taps : {9, 25, 49, 81}) {
+            const Asked asked{.lines = 67,
+                              .length = 272,
+                              .taps = taps,
+                              .shift = 0,
+                              .across = across,
+                              .image = Image::ramp,
+                              .kind = Taps::gaussian,
+                              .boundary = Boundary::reflect};
+            EXPECT_EQ(wrong_outputs(asked, random), 0) << taps << " taps, across: " << across;
+        }
+    }
+}
+
+// Samples along lines begin on 16 bytes, windows with a sample on 4: 25 taps need no room before them.
+TEST(Bytes, StepsAreThoseOfTheWindow) {
+    const auto steps = [](std::int64_t taps, std::int64_t origin) {
+        const std::vector<double> values(static_cast<std::size_t>(taps), 0.01);
+        Problem p{.mode = Mode::same, .dtype = Dtype::u8, .output_dtype = Dtype::u8};
+        p.operation = Operation::correlation;
+        p.real_taps = Dtype::f64;
+        p.length = 4096;
+        p.taps = taps;
+        p.origin = origin;
+        p.batch = 64;
+        PreparedOnHost prepared(cuda::direct_bytes(), core::resolve(p), values.data());
+        EXPECT_EQ(prepared.make(), "");
+        return cuda::direct_bytes().describe(prepared.get()).substr(0, 7);
+    };
+    EXPECT_EQ(steps(25, 12), "1 steps");
+    EXPECT_EQ(steps(25, 11), "2 steps");
+    EXPECT_EQ(steps(22, 11), "1 steps");
+    EXPECT_EQ(steps(57, 28), "2 steps");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Products of matrices of bytes on tensor cores, exact in 32 bits.
+// Products of matrices of bytes on tensor cores, exact in 32 bits, and of doubles.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,20 @@ __device__ __forceinline__ void multiply_bytes(unsigned (&sum)[4], const unsigne
             : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.x), "r"(b.y));
     }
+#else
+    static_cast<void>(sum);
+    static_cast<void>(a);
+    static_cast<void>(b);
+#endif
+}
+
+/// sum += a * b in double: 8 x 4 times 4 x 8. Of lane 4 g + q: a has column q of row g, b row q of column g, sum columns 2 q and
+/// the next of row g.
+__device__ __forceinline__ void multiply_doubles(double (&sum)[2], double a, double b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(sum[0]), "+d"(sum[1])
+        : "d"(a), "d"(b));
 #else
     static_cast<void>(sum);
     static_cast<void>(a);

@@ -26,7 +26,7 @@ constexpr double kStartSeconds = 14e-6;
 constexpr int kVectorBytes = 16;
 constexpr double kUnlike = 2;  // rows that begin between 16 bytes: 3,234 x 3,234 under 40 taps 36 us
 constexpr double kNorm = 2;
-// Of an output: 4096 x 4096 with 25, 49 and 81 taps took an H100 23, 26 and 35 us.
+// Of an output: 4096 x 4096 with 25, 49 and 81 taps take an H100 20, 26 and 35 us.
 constexpr double kOutputSeconds = 8e-13, kStepSeconds = 3e-13;
 
 // A filter as the kernel multiplies with it.
@@ -43,7 +43,8 @@ bool set_parts(Parts& parts, const Problem& p, const double* taps, int fraction)
     const double one = std::ldexp(1.0, fraction);
     parts.taps.clear();
     parts.fraction = fraction;
-    double off = 0;
+    double above = 0;  // by which true sums may be larger than those in whole numbers, and smaller
+    double below = 0;
     double least = 0;
     double largest = 0;
     bool fits = true;
@@ -51,19 +52,20 @@ bool set_parts(Parts& parts, const Problem& p, const double* taps, int fraction)
         const double exact = taps[t] * p.scale * one;
         const double rounded = std::nearbyint(exact);
         fits = fits && std::fabs(rounded) < kMostTap;
-        off += std::fabs(exact - rounded) * (kBytes - 1);
+        (exact > rounded ? above : below) += std::fabs(exact - rounded) * (kBytes - 1);
         (rounded < 0 ? least : largest) += rounded * (kBytes - 1);
         parts.has_negative = parts.has_negative || taps[t] < 0;
         parts.taps.push_back(fits ? static_cast<unsigned>(static_cast<std::int32_t>(rounded)) : 0);
     }
-    const double too_small = std::ceil(off) + kSlack;
+    const double too_small = std::ceil(above) + kSlack;
+    const double off = too_small + std::ceil(below) + kSlack;
     const double bias = std::nearbyint((p.bias + 0.5) * one) + too_small;
-    least += bias - 2 * too_small;
+    least += bias - off;
     largest += bias;
-    parts.saturates = fraction != kFraction || least < -2 * too_small || largest >= std::ldexp(1.0, 32);
+    parts.saturates = fraction != kFraction || least < -off || largest >= std::ldexp(1.0, 32);
     if (!fits || (parts.saturates && std::max(-least, largest) >= std::ldexp(1.0, 31))) { return false; }
     parts.bias = static_cast<unsigned>(static_cast<std::int64_t>(bias));
-    parts.doubtful = static_cast<unsigned>(std::min(2 * too_small + 1, one));
+    parts.doubtful = static_cast<unsigned>(std::min(off + 1, one));
     return true;
 }
 
@@ -126,7 +128,8 @@ Idea: bytes times the three bytes of a tap are exact on tensor cores: outputs ar
 those are too near to the next integer to tell, from the sum in double
 Changed: bytes filtered to bytes with sums in double cost little more than bytes that are copied
 Requires: u8 samples and outputs, one filter of f64 taps
-Limited by: instructions that put sums together; samples that are all alike, whose sums are integers, cost ten times as much
+Limited by: instructions around the products; where many sums are close to integers (what is flat, or rises evenly) a pass takes
+two to four times as long
 )"};
 
     DirectBytes() : Rung(kHead, {.source = "src/cuda/families/bytes/bytes.cuh"}) {}
@@ -163,11 +166,9 @@ Limited by: instructions that put sums together; samples that are all alike, who
         const Problem& p = prepared.problem;
         const auto* const taps = static_cast<const double*>(prepared.given.taps);
         auto chosen = std::make_unique<ChosenBytes>();
-        chosen->steps = steps_of(p.x.k + kLeads - 1);
-        if (lies_along(p.x.in_stride, p.x.out_stride) && p.x.k + lead_of(p, 0) <= kStepTaps * steps_of(p.x.k) - (kGroup - 1)) {
-            chosen->steps = steps_of(p.x.k);
-        }
-        if (!lies_along(p.x.in_stride, p.x.out_stride)) { chosen->steps = steps_of(p.x.k); }
+        const std::int64_t lead = lies_along(p.x.in_stride, p.x.out_stride) ? lead_of(p, 0) % kLeads : 0;
+        const bool fits = p.x.k + lead <= kStepTaps * steps_of(p.x.k) - (kGroup - 1);
+        chosen->steps = steps_of(p.x.k + (fits ? 0 : kLeads - 1));
         for (const bool across : {false, true}) {
             load_kernel(kernel_of(chosen->steps, across), shared_bytes(chosen->steps, across), prepared.device);
         }

@@ -17,14 +17,14 @@ struct Corner {
 };
 __device__ __forceinline__ Corner corner_of_block(const BytesArguments& a, bool across) {
     // Neighbouring blocks read what memory has side by side; the last tiles of lines come first, as edges take longer.
-    const std::int64_t groups = (a.lines + kLines - 1) / kLines;
-    const std::int64_t by = across ? groups : a.tiles;
-    const std::int64_t outer = divide(blockIdx.x, by);
-    const std::int64_t inner = blockIdx.x - outer * by;
+    const auto tiles = static_cast<unsigned>(a.tiles);  // there are no more than blocks
+    const unsigned by = across ? static_cast<unsigned>((a.lines + kLines - 1) / kLines) : tiles;
+    const unsigned outer = blockIdx.x / by;
+    const unsigned inner = blockIdx.x - outer * by;
     Corner c{};
-    c.line = (across ? inner : outer) * kLines;
-    const std::int64_t tile = (across ? outer : inner) - 1;
-    c.output = (tile < 0 ? a.tiles - 1 : tile) * kOutputs;
+    c.line = std::int64_t{across ? inner : outer} * kLines;
+    const unsigned tile = across ? outer : inner;
+    c.output = std::int64_t{(tile == 0 ? tiles : tile) - 1} * kOutputs;
     c.lines = static_cast<int>(min(a.lines - c.line, std::int64_t{kLines}));
     c.outputs = static_cast<int>(min(a.outputs - c.output, std::int64_t{kOutputs}));
     return c;
@@ -87,6 +87,11 @@ __device__ __forceinline__ void load_lines(const BytesArguments& a, const Corner
     int begin = kPitch;
     int end = kPitch;
     const std::uint8_t* const line_0 = a.in + c.line * a.in_line + (first - a.in_first);
+    if (a.loads == Loads::aligned && first >= a.in_first && first + kPitch <= a.in_last) {
+        load_vectors<kPitch>(a, c, line_0, 0, kPitch, samples);
+        commit_copies();
+        return wait_copies<0>();
+    }
     if (a.loads == Loads::aligned) {
         begin = bytes_before(a.in_first + 15, 16);
         end = max(bytes_before(a.in_last, 16), begin);
@@ -203,16 +208,19 @@ struct TapFragments {
     }
 };
 
-/// sum: 16 lines' outputs of two neighbouring groups, modulo 2^32. held: of each, rows g and g + 8 of halves of steps.
-template <int kSteps>
+/// sum: 16 lines' outputs of two neighbouring groups, modulo 2^32. held: of each, rows g and g + 8 of halves of steps. kApart: each
+/// byte of the taps has sums of its own, whose products do not wait for each other; that takes registers.
+template <int kSteps, bool kApart>
 __device__ __forceinline__ void make_sums(unsigned (&sum)[2][4], const unsigned (&held)[2][2 * kSteps][2],
                                           const TapFragments<kSteps>& taps, unsigned bias) {
+    unsigned sums[kApart ? kParts : 1][2][4];
 #pragma unroll
     for (int part = kParts - 1; part >= 0; --part) {
+        unsigned(&to)[2][4] = sums[kApart ? part : 0];
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-            unsigned& own = sum[i / 4][i % 4];
-            own = part == kParts - 1 ? 0 : (own << 8) + (part == 0 ? bias : 0);
+            unsigned& own = to[i / 4][i % 4];
+            own = (kApart || part == kParts - 1 ? 0 : own << 8) + (part == 0 ? bias : 0);
         }
 #pragma unroll
         for (int i = 0; i < 2 * kSteps; ++i) {
@@ -220,11 +228,17 @@ __device__ __forceinline__ void make_sums(unsigned (&sum)[2][4], const unsigned 
             const int s = i / 2;
             const unsigned a[4] = {h[2 * s][0], h[2 * s][1], h[2 * s + 1][0], h[2 * s + 1][1]};
             if (part == kParts - 1) {
-                tensor::multiply_bytes<true>(sum[i % 2], a, taps.parts[s][part]);
+                tensor::multiply_bytes<true>(to[i % 2], a, taps.parts[s][part]);
             } else {
-                tensor::multiply_bytes<false>(sum[i % 2], a, taps.parts[s][part]);
+                tensor::multiply_bytes<false>(to[i % 2], a, taps.parts[s][part]);
             }
         }
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        unsigned& own = sum[i / 4][i % 4];
+        own = sums[0][i / 4][i % 4];
+        if constexpr (kApart) { own += ((sums[2][i / 4][i % 4] << 8) + sums[1][i / 4][i % 4]) << 8; }
     }
 }
 
@@ -243,13 +257,13 @@ struct Group {
 };
 
 /// Makes a warp's doubtful outputs of a group again: looked up where a line's window has one sample only; else few by all lanes
-/// together, others by their own. samples: those under the filter of the group's first output; outputs: that.
+/// together, more as products of matrices of doubles. samples: those under the filter of the group's first output; outputs: that.
 template <int kSteps, bool kAcross>
 __device__ __noinline__ void settle(const BytesArguments& a, const Group<kSteps> group, const std::uint8_t* samples,
                                     std::uint8_t* outputs) {
     constexpr int kPitch = 4 * pitch_words(kSteps, kAcross);
     constexpr unsigned kAll = 0xffffffffu;
-    constexpr int kFew = 4;
+    constexpr int kFew = 2;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     unsigned doubts = 0;
 #pragma unroll
@@ -274,12 +288,23 @@ __device__ __noinline__ void settle(const BytesArguments& a, const Group<kSteps>
     }
     unsigned lanes = __ballot_sync(kAll, doubts != 0);
     if (__popc(lanes) > kFew) {
-        for (; doubts != 0; doubts &= doubts - 1) {
-            const int i = __ffs(static_cast<int>(doubts)) - 1;
-            const std::uint8_t* const own = samples + line_of(lane, i) * kPitch + place_of(lane, i);
-            double sum = 0;
-            for (int t = 0; t < a.taps; ++t) { sum = fma(static_cast<double>(own[t]), __ldg(a.exact_taps + t), sum); }
-            outputs[output_at<kAcross>(line_of(lane, i), place_of(lane, i))] = output_of(a, sum);
+        double sums[2][2] = {};
+        const int place = lane % 4 * 4;
+        const std::uint8_t* const own = samples - a.lead + lane / 4 * kPitch + place;
+        const int first_tap = place - lane / 4 - a.lead;
+#pragma unroll 2
+        for (int i = 0; i < 8 * kSteps; ++i) {
+            const int at = i / 4 * 16 + i % 4;
+            const int tap = first_tap + at;
+            const double value = tap >= 0 && tap < a.taps ? __ldg(a.exact_taps + tap) : 0.0;
+            tensor::multiply_doubles(sums[0], static_cast<double>(own[at]), value);
+            tensor::multiply_doubles(sums[1], static_cast<double>(own[at + 8 * kPitch]), value);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            if ((doubts >> i & 1u) != 0) {
+                outputs[output_at<kAcross>(line_of(lane, i), place_of(lane, i))] = output_of(a, sums[i / 2][i % 2]);
+            }
         }
         return;
     }
@@ -297,6 +322,45 @@ __device__ __noinline__ void settle(const BytesArguments& a, const Group<kSteps>
     }
 }
 
+/// A lane's outputs of two neighbouring groups to shared memory; whether one of them is doubtful, or may be.
+template <bool kAcross>
+__device__ __forceinline__ bool store_sums(const BytesArguments& a, std::uint8_t* to, const unsigned (&sum)[2][4]) {
+    unsigned both[4];  // outputs side by side
+    bool doubtful = false;
+    if (a.saturates == 0) {
+        unsigned least = ~0u;  // of the upper two bytes of fractions, two of them in a word
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const unsigned(&s)[4] = sum[i / 2];
+            both[i] = __byte_perm(s[i % 2 * 2], s[i % 2 * 2 + 1], 0x73);
+            least = __vminu2(least, __byte_perm(s[i % 2 * 2], s[i % 2 * 2 + 1], 0x6521));
+        }
+        doubtful = min(least & 0xffffu, least >> 16) < (a.doubtful + 255) >> 8;
+    } else {
+        const unsigned fraction = (1u << a.fraction) - 1;
+        const auto clamped = [&](unsigned x) { return static_cast<unsigned>(min(max(static_cast<int>(x) >> a.fraction, 0), 255)); };
+        unsigned least = ~0u;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const unsigned(&s)[4] = sum[i / 2];
+            both[i] = clamped(s[i % 2 * 2]) | clamped(s[i % 2 * 2 + 1]) << 8;
+            least = min(least, min(s[i % 2 * 2] & fraction, s[i % 2 * 2 + 1] & fraction));
+        }
+        doubtful = least < a.doubtful;
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        std::uint8_t* const own = to + output_at<kAcross>(i % 2 * 8, i / 2 * kGroup);
+        if (kAcross) {
+            own[0] = static_cast<std::uint8_t>(both[i]);
+            own[kAcrossPitch] = static_cast<std::uint8_t>(both[i] >> 8);
+        } else {
+            *reinterpret_cast<std::uint16_t*>(own) = static_cast<std::uint16_t>(both[i]);
+        }
+    }
+    return doubtful;
+}
+
 /// A warp's 16 lines: kOutputs outputs each, from shared memory to shared memory, two groups at a time.
 template <int kSteps, bool kAcross>
 __device__ __forceinline__ void filter_lines(const BytesArguments& a, const std::uint8_t* samples, std::uint8_t* outputs) {
@@ -308,7 +372,6 @@ __device__ __forceinline__ void filter_lines(const BytesArguments& a, const std:
     outputs += output_at<kAcross>(first_line, 0);
     const auto* own = reinterpret_cast<const unsigned*>(samples) + lane / 4 * kPitch + lane % 4;
     std::uint8_t* to = outputs + output_at<kAcross>(line_of(lane, 0), place_of(lane, 0));
-    const unsigned fraction = (1u << a.fraction) - 1;
     unsigned held[2][2 * kSteps][2];
     const auto load = [&](int parity, int half) {
         held[parity][half][0] = own[4 * half + 2 * parity];
@@ -321,32 +384,22 @@ __device__ __forceinline__ void filter_lines(const BytesArguments& a, const std:
         unsigned sum[2][4];
         load(0, 2 * kSteps - 1);
         load(1, 2 * kSteps - 1);
-        make_sums<kSteps>(sum, held, taps, a.bias);
+        make_sums<kSteps, kAcross && kSteps == 1>(sum, held, taps, a.bias);
+        const bool doubtful = store_sums<kAcross>(a, to, sum);
+        to += output_at<kAcross>(0, 2 * kGroup);
+        if (__any_sync(0xffffffffu, doubtful)) {
+            __syncwarp();  // an output may be made again by another lane
 #pragma unroll
-        for (int parity = 0; parity < 2; ++parity) {
-            unsigned(&s)[4] = sum[parity];
-            const unsigned least = min(min(s[0] & fraction, s[1] & fraction), min(s[2] & fraction, s[3] & fraction));
-#pragma unroll
-            for (int i = 0; i < 2; ++i) {
-                unsigned both = __byte_perm(s[2 * i], s[2 * i + 1], 0x73);
-                if (a.saturates != 0) {
-                    const auto clamped = [&](unsigned x) { return min(max(static_cast<int>(x) >> a.fraction, 0), 255); };
-                    both = static_cast<unsigned>(clamped(s[2 * i]) | clamped(s[2 * i + 1]) << 8);
-                }
-                if (kAcross) {
-                    to[8 * i] = static_cast<std::uint8_t>(both);
-                    to[8 * i + kAcrossPitch] = static_cast<std::uint8_t>(both >> 8);
-                } else {
-                    *reinterpret_cast<std::uint16_t*>(to + 8 * i * kOutPitch) = static_cast<std::uint16_t>(both);
-                }
-            }
-            to += output_at<kAcross>(0, kGroup);
-            if (__any_sync(0xffffffffu, least < a.doubtful)) {
-                __syncwarp();  // an output may be made again by another lane
+            for (int parity = 0; parity < 2; ++parity) {
                 const int place = (2 * pair + parity) * kGroup;
                 Group<kSteps> group;
-                memcpy(group.sum, s, sizeof s);
-                memcpy(group.held, held[parity], sizeof held[parity]);
+#pragma unroll
+                for (int i = 0; i < 4; ++i) { group.sum[i] = sum[parity][i]; }
+#pragma unroll
+                for (int i = 0; i < 2 * kSteps; ++i) {
+                    group.held[i][0] = held[parity][i][0];
+                    group.held[i][1] = held[parity][i][1];
+                }
                 settle<kSteps, kAcross>(a, group, samples + place + a.lead, outputs + output_at<kAcross>(0, place));
             }
         }
@@ -385,6 +438,20 @@ __device__ __forceinline__ void store_outputs(const BytesArguments& a, const Cor
     const std::int64_t by_run = kAcross ? a.out_step : a.out_line;
     const std::int64_t by_byte = kAcross ? a.out_line : a.out_step;
     std::uint8_t* const out = a.out + c.line * a.out_line + c.output * a.out_step;
+    if (!kAcross && a.stores == Stores::aligned && c.lines == kLines && c.outputs == kOutputs) {
+        constexpr int kRuns = kThreads / kVectors;  // at a time
+        const int run = static_cast<int>(threadIdx.x) / kVectors;
+        const int at = static_cast<int>(threadIdx.x) % kVectors * 16;
+        const std::uint8_t* from = outputs + run * kPitch + at;
+        std::uint8_t* to = out + run * by_run + at;
+#pragma unroll
+        for (int turn = 0; turn < kLines / kRuns; ++turn) {
+            *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
+            from += kRuns * kPitch;
+            to += kRuns * by_run;
+        }
+        return;
+    }
     if (a.stores == Stores::anywhere) {
         for (int i = static_cast<int>(threadIdx.x); i < runs * kWords; i += kThreads) {
             const int run = i / kWords;

@@ -34,15 +34,15 @@ BoxSizes sizes_of(std::int64_t outputs, std::int64_t height, std::int64_t width)
 }
 
 Strips box_strips(const BoxSizes& s, std::int64_t outputs, std::int64_t rows, std::int64_t images, std::int64_t height) {
-    // A block's beginning is added up down columns only, and waits for memory. H100, 101 x 101 taps, 512 x 512, 1024 x 1024 and
-    // 4096 x 4096 pixels 25, 31 and 112 us; 201 x 201 taps 1024 x 1024 and 4096 x 4096 54 and 201.
-    const double halo_cost = s.threads <= boxes::kUsualThreads ? 1.05 : 0.6;
+    // A block's beginning is added up down columns only. H100, 101 x 101 taps, 512 x 512, 1024 x 1024, 2048 x 2048 and 4096 x 4096
+    // pixels 8.4, 10.7, 22.3 and 72.3 us; 201 x 201 taps 1024 x 1024 and 4096 x 4096 17 and 96.
+    constexpr double kHaloCost = 0.25;
     Strips strips{};
     strips.strips = divide_up(outputs, s.tile_columns) * images;
     strips.rows = rows;
     strips.bytes = s.bytes;
     strips.most_held = boxes::kBlocks;
-    strips.halo_rows = halo_cost * static_cast<double>(height);
+    strips.halo_rows = kHaloCost * static_cast<double>(height);
     return strips;
 }
 
@@ -86,9 +86,10 @@ bool takes_boxes(const Problem& p, const cuda_abi::Device& device) {
 }
 
 double boxes_seconds(const Problem& p, const cuda_abi::Device& device) {
-    constexpr double kStepSeconds = 2.8e-6, kWideStepSeconds = 5.4e-6;  // as measured above
+    // As measured above; of a run down columns with 401 x 31 taps, 93 us for 4096 x 4096 pixels.
+    constexpr double kStepSeconds = 1.7e-6, kWideStepSeconds = 2.2e-6, kRunSeconds = 0.065e-6;
     const BoxSizes sizes = sizes_of(p.x.outputs, p.y.k, p.x.k);
-    const double step = sizes.threads <= boxes::kUsualThreads ? kStepSeconds : kWideStepSeconds;
+    const double step = (sizes.threads <= boxes::kUsualThreads ? kStepSeconds : kWideStepSeconds) + kRunSeconds * sizes.down.runs;
     const Strips strips = box_strips(sizes, p.x.outputs, p.y.outputs, p.batch.length, p.y.k);
     return kLaunchSeconds + kColdSeconds +
            std::max(seconds_to_move(p, device), segments_of(strips, device).rows / boxes::kRun * step);

@@ -24,9 +24,8 @@ struct Column {
         from = in + (is_there ? source : 0);
         absent = is_needed ? absent_pixel<float>(a) : 0.0F;
     }
-    /// Rows [row, row + kRun) of the image. At its edges by way of `place`, the thread's own in shared memory.
-    __device__ __forceinline__ void load(float (&x)[kRun], const ImageArguments& a, std::int64_t row, float* place,
-                                         int pitch) const {
+    /// Rows [row, row + kRun) of the image. At its edges each lane finds out where one of them is. By all of a warp.
+    __device__ __forceinline__ void load(float (&x)[kRun], const ImageArguments& a, std::int64_t row) const {
         if (row >= a.in_first && row + kRun <= a.in_last) {
             const float* at = from + (row - a.in_first) * a.in_row;
 #pragma unroll
@@ -35,28 +34,21 @@ struct Column {
                 at += a.in_row;
             }
         } else {
-            load_at_edge(*this, a, row, place, pitch);
+            const std::int64_t own = source_of(a, row + static_cast<int>(threadIdx.x) % kRun);
 #pragma unroll
-            for (int i = 0; i < kRun; ++i) { x[i] = place[i * pitch]; }
+            for (int i = 0; i < kRun; ++i) {
+                const std::int64_t source = __shfl_sync(0xffffffffU, own, i);
+                x[i] = is_there && source >= 0 ? __ldg(from + source) : absent;
+            }
         }
     }
 
 private:
-    /// As source_row(), but without a division near the image: a block at an edge would wait for sixteen.
-    static __device__ __forceinline__ std::int64_t row_of(const ImageArguments& a, std::int64_t y) {
+    /// Elements from in_first to row y, -1: it is absent. As source_row(), but without a division near the image: a block at an
+    /// edge would wait for it.
+    static __device__ __forceinline__ std::int64_t source_of(const ImageArguments& a, std::int64_t y) {
         if (y < a.in_first || y >= a.in_last) { y = near_boundary_index(a.common.boundary, y, a.height); }
-        return y >= a.in_first && y < a.in_last ? y - a.in_first : -1;
-    }
-    static __device__ __noinline__ void load_at_edge(const Column column, const ImageArguments& a, std::int64_t row, float* place,
-                                                     int pitch) {
-        float x[kRun];
-#pragma unroll
-        for (int i = 0; i < kRun; ++i) {
-            const std::int64_t source = row_of(a, row + i);
-            x[i] = column.is_there && source >= 0 ? __ldg(column.from + source * a.in_row) : column.absent;
-        }
-#pragma unroll
-        for (int i = 0; i < kRun; ++i) { place[i * pitch] = x[i]; }
+        return y >= a.in_first && y < a.in_last ? (y - a.in_first) * a.in_row : -1;
     }
 };
 
@@ -69,7 +61,7 @@ struct Between {
     [[nodiscard]] __device__ __forceinline__ float sum() const {
         float all = 0;
         int at = next;
-#pragma unroll 1
+#pragma unroll 4
         for (int i = 0; i < runs; ++i) {
             all += totals[at * step];
             at = at + 1 == runs ? 0 : at + 1;
@@ -131,7 +123,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     const auto threads = static_cast<int>(blockDim.x);
     const auto thread = static_cast<int>(threadIdx.x);
     auto* const sums = reinterpret_cast<float*>(shared);  // (kRun, pitch)
-    float* const totals = sums + kRun * g.pitch;          // of runs along rows: (runs, kRun rows)
+    float* const outputs_of_step = sums + kRun * g.pitch;
+    float* const totals = outputs_of_step + kRun * g.pitch;  // of runs along rows: (runs, kRun rows)
     float* const heads = totals + threads;
     const ImageTile tile = tile_of_block(a, g.segment_rows, g.tile_columns);
     const float* const in = static_cast<const float*>(a.in) + tile.image * a.in_image;
@@ -140,11 +133,11 @@ __global__ void __launch_bounds__(kThreads, 1)
     const Column column(a, in, tile.e - a.origin_x + thread, thread < g.tile_columns + a.mask_width - 1);
     float* const of_runs = heads + threads;
     Between between{of_runs + thread, g.down.runs, threads, 0, 0};
-    float* const place = of_runs + g.down.runs * threads + thread;
     const std::int64_t first_row = a.first + tile.y - a.origin_y;
     const int row = thread % kRun;
     const int run = thread / kRun;
-    float* const own = sums + row * g.pitch + kRun * run;
+    const float* const own = sums + row * g.pitch + kRun * run;
+    float* const own_outputs = outputs_of_step + row * g.pitch + kRun * run;
     const bool makes = kRun * run < g.tile_columns;
 
     // From one step to the next windows take these rows in: the end of one run and the head of the next.
@@ -163,14 +156,24 @@ __global__ void __launch_bounds__(kThreads, 1)
     };
     float leaving[kRun];
     float entering[kRun];
+    // What windows have in common before the first step; the next rows come meanwhile.
+    const auto load_entering = [&](float(&x)[kRun], int y) { column.load(x, a, first_row + y + a.mask_height); };
+    int begin = -kRun * (g.down.runs + 1);
+    load_entering(entering, begin);
 #pragma unroll 1
-    for (int y = -kRun * (g.down.runs + 1); y < 0; y += kRun) {
-        column.load(entering, a, first_row + y + a.mask_height, place, threads);
+    while (true) {
+        if (begin + kRun < 0) { load_entering(leaving, begin + kRun); }
         take_in(entering, [](int, float) {});
+        begin += kRun;
+        if (begin == 0) { break; }
+        if (begin + kRun < 0) { load_entering(entering, begin + kRun); }
+        take_in(leaving, [](int, float) {});
+        begin += kRun;
+        if (begin == 0) { break; }
     }
     const auto load = [&](int y) {
-        column.load(leaving, a, first_row + y, place, threads);
-        column.load(entering, a, first_row + y + a.mask_height, place, threads);
+        column.load(leaving, a, first_row + y);
+        load_entering(entering, y);
     };
     load(0);
 #pragma unroll 1
@@ -195,24 +198,19 @@ __global__ void __launch_bounds__(kThreads, 1)
         __syncthreads();
         if (makes) {
             float middle = 0;
-#pragma unroll 1
+#pragma unroll 4
             for (int i = 1; i <= g.along.runs; ++i) { middle += totals[(run + i) * kRun + row]; }
             middle += heads[(run + g.along.runs + 1) * kRun + row];
             const float* const entering = own + a.mask_width;
             float before = 0;
 #pragma unroll
             for (int i = 0; i < kRun; ++i) {
-                x[i] = (x[i] + middle + before) * g.tap;
+                own_outputs[i] = (x[i] + middle + before) * g.tap;
                 if (i + 1 < kRun) { before += entering[i]; }
             }
         }
         __syncthreads();
-        if (makes) {
-#pragma unroll
-            for (int i = 0; i < kRun; ++i) { own[i] = x[i]; }
-        }
-        __syncthreads();
-        if (stores) { store_column(a, tile, in, sums, g.pitch, y, min(outputs - y, kRun)); }
+        if (stores) { store_column(a, tile, in, outputs_of_step, g.pitch, y, min(outputs - y, kRun)); }
     }
 }
 

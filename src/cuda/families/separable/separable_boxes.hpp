@@ -32,9 +32,9 @@ struct Boxes {
 
 constexpr int threads_of(int tile_columns, int width) { return (tile_columns + width - 1 + 31) / 32 * 32; }
 constexpr int pitch_of(int threads) { return threads + 1; }
-/// Bytes of shared memory: rows, of each run its total and its head, totals of runs down columns, rows at edges.
+/// Bytes of shared memory: rows of sums and of outputs, of each run its total and its head, totals of runs down columns.
 constexpr std::size_t bytes_of(int threads, const Window& down) {
-    return static_cast<std::size_t>(kRun * pitch_of(threads) + (2 + down.runs + kRun) * threads) * sizeof(float);
+    return static_cast<std::size_t>(2 * kRun * pitch_of(threads) + (2 + down.runs) * threads) * sizeof(float);
 }
 
 }  // namespace tapline::cuda::image_boxes_rung
