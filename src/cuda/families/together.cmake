@@ -58,7 +58,7 @@ else()
     "direct/rows/direct_few_[a-z_]+"
     "image_fft_large/image_fft_large_kernels_(256|512)"
     "image_fft_large/image_fft_large_kernels_(1024|2048)"
-    "image_tiles/image_tiles_[a-z]+"
+    "image_tiles/image_(tiles|bands)_[a-z]+"
     "integer/[a-z_]+|integer/passes/[a-z_]+"
     "bytes/bytes_kernels|integer/digits/integer_tensor|tensor/(image_tensor|tensor_kernels|lines/tensor_lines_kernels)"
     "overlap_save/(overlap_save_spectrum|checked/overlap_save_repair)"
@@ -69,6 +69,7 @@ else()
     "overlap_save/large/overlap_save_large_kernels_(f64|complex128)"
     "overlap_save/large/overlap_save_large_kernels_b?f16"
     "overlap_save/large/overlap_save_large_spectrum_kernels_[a-z0-9]+"
+    "overlap_save/segment/overlap_save_(ahead|to_bytes)_kernels"
     "overlap_save/segment/overlap_save_kernels_(f64|complex128)"
     "overlap_save/segment/overlap_save_kernels_b?f16"
     "overlap_save/segment/overlap_save_tiles_kernels_complex[0-9]+")

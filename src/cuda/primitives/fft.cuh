@@ -13,6 +13,7 @@
 #include <cmath>
 #include <numbers>
 #include <type_traits>
+#include <utility>
 
 #ifdef __CUDACC__
 #define TAPLINE_HOST_DEVICE __host__ __device__ __forceinline__
@@ -104,12 +105,15 @@ TAPLINE_HOST_DEVICE void butterfly_by(T& a_re, T& a_im, T& b_re, T& b_im) {
     }
 }
 
+/// body(index) for the indices [kBegin, kEnd), numbers that the compiler knows. All from one function: where each called the next,
+/// an index's code was copied once for every index before it.
+template <int kBegin, class Body, int... kIndices>
+TAPLINE_HOST_DEVICE void for_indices_of([[maybe_unused]] const Body& body, std::integer_sequence<int, kIndices...> /*indices*/) {
+    (static_cast<void>(body(std::integral_constant<int, kBegin + kIndices>{})), ...);
+}
 template <int kBegin, int kEnd, class Body>
 TAPLINE_HOST_DEVICE void for_each_index(const Body& body) {
-    if constexpr (kBegin < kEnd) {
-        body(std::integral_constant<int, kBegin>{});
-        for_each_index<kBegin + 1, kEnd>(body);
-    }
+    for_indices_of<kBegin>(body, std::make_integer_sequence<int, (kEnd > kBegin ? kEnd - kBegin : 0)>{});
 }
 
 /// Evaluates kPoints coefficients at the roots of X^kPoints = e^(i phi), phi = kPhi/kParts pi: value m at the root

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include "cuda/primitives/elements.cuh"
 
@@ -29,12 +30,15 @@ __device__ __forceinline__ void add_taps(typename Element<S>::Sum* sum, const ty
     }
 }
 
-template <int kTurn, int kEnd, class Body>
+/// body(turn) for the turns [kBegin, kEnd), numbers that the compiler knows. All from one function: where each called the next,
+/// turn's code was copied once for every turn before it.
+template <int kBegin, class Body, int... kTurns>
+__device__ __forceinline__ void for_turns_of([[maybe_unused]] const Body& body, std::integer_sequence<int, kTurns...> /*turns*/) {
+    (static_cast<void>(body(std::integral_constant<int, kBegin + kTurns>{})), ...);
+}
+template <int kBegin, int kEnd, class Body>
 __device__ __forceinline__ void for_turns(const Body& body) {
-    if constexpr (kTurn < kEnd) {
-        body(std::integral_constant<int, kTurn>{});
-        for_turns<kTurn + 1, kEnd>(body);
-    }
+    for_turns_of<kBegin>(body, std::make_integer_sequence<int, (kEnd > kBegin ? kEnd - kBegin : 0)>{});
 }
 
 /// Taps [0, count), (kChunks - kLoose) * V < count <= kChunks * V, unrolled: `taps` is indexed with constants, so that taps in a

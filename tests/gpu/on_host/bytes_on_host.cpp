@@ -2,7 +2,6 @@
 #include "gpu/on_host/bytes_on_host.hpp"
 
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
-inline int __ffs(int bits) { return __builtin_ffs(bits); }
 
 namespace tapline::cuda::bytes_rung {
 alignas(128) char shared[test::on_host::kSharedBytes];

@@ -152,6 +152,7 @@ inline unsigned __brev(unsigned bits) {
     for (int i = 0; i < 32; ++i) { reversed |= (bits >> i & 1U) << (31 - i); }
     return reversed;
 }
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
 inline unsigned atomicAdd(unsigned* to, unsigned value) { return std::exchange(*to, *to + value); }
 inline unsigned atomicOr(unsigned* to, unsigned value) { return std::exchange(*to, *to | value); }
 inline unsigned atomicMax(unsigned* to, unsigned value) { return std::exchange(*to, std::max(*to, value)); }
@@ -210,7 +211,20 @@ inline int __double2int_rn(double x) {
     if (std::isnan(x) || x <= -2147483648.0) { return INT32_MIN; }
     return x >= 2147483647.0 ? INT32_MAX : static_cast<int>(std::nearbyint(x));
 }
-inline long long __double2ll_rn(double x) { return std::llrint(x); }
+/// The same of 64 bits; NaN becomes the highest bit alone.
+inline long long __double2ll_rn(double x) {
+    return std::isnan(x) ? INT64_MIN : x >= 0x1p63 ? INT64_MAX : x <= -0x1p63 ? INT64_MIN : std::llrint(x);
+}
+inline unsigned long long __double2ull_rn(double x) {
+    if (std::isnan(x)) { return 1ULL << 63; }
+    return !(x > 0) ? 0 : x >= 0x1p64 ? ~0ULL : static_cast<unsigned long long>(std::nearbyint(x));
+}
+inline unsigned __double2uint_rn(double x) {
+    if (std::isnan(x)) { return 1U << 31; }
+    return !(x > 0) ? 0 : x >= 0x1p32 - 0.5 ? ~0U : static_cast<unsigned>(std::nearbyint(x));
+}
+inline long long __float2ll_rn(float x) { return __double2ll_rn(double{x}); }
+inline unsigned long long __float2ull_rn(float x) { return __double2ull_rn(double{x}); }
 inline int __float2int_rn(float x) { return std::isnan(x) ? 0 : __double2int_rn(double{x}); }
 inline double __longlong_as_double(long long bits) {
     double x = 0;

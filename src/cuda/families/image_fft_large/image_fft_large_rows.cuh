@@ -213,16 +213,26 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
             const int line = first_line + at.line;
             const int channel = unit.channel + (line & (group - 1));
             const std::int64_t y = image_fft_rung::window_row(a, unit.window, line >> g.group_bits);
-            unsigned parts = 0;
-            const auto leave_out = [&](float& sample, int x) {
+            unsigned bad[2] = {};  // samples of x_re and x_im, as bits
+            const auto leave_out = [](float& sample, unsigned& bits, int j) {
                 if (fabsf(sample) < INFINITY) { return; }
                 sample = 0;
-                parts |= part_of_row(a, inside ? left + x : columns[x]);
+                bits |= 1U << j;
             };
 #pragma unroll
             for (int j = 0; j < kFar; ++j) {
-                leave_out(x_re[j], kNear * j + at.place);
-                leave_out(x_im[j], kNear * j + at.place + D::kPoints);
+                leave_out(x_re[j], bad[0], j);
+                leave_out(x_im[j], bad[1], j);
+            }
+            unsigned parts = 0;
+#pragma unroll 1
+            for (int half = 0; half < 2; ++half) {
+                const int first_x = at.place + half * D::kPoints;
+#pragma unroll 1
+                for (unsigned bits = half == 0 ? bad[0] : bad[1]; bits != 0; bits &= bits - 1) {
+                    const int x = kNear * (__ffs(static_cast<int>(bits)) - 1) + first_x;
+                    parts |= part_of_row(a, inside ? left + x : columns[x]);
+                }
             }
             g.bad[0] = 1;
             atomicOr(g.bad + 1 + (unit.image * a.channels + channel) * piece_rows + y, parts);

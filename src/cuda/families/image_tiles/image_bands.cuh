@@ -230,13 +230,8 @@ __device__ __forceinline__ void add_square(const TileArguments& a, float (&sum)[
 /// Outputs from `to` on. Of floats nothing is asked for each of them.
 __device__ __forceinline__ void store_strip_of_any(const TileArguments& a, float (&sum)[kDown][kAcross], std::int64_t to,
                                                    const BandStrip& strip) {
+    finish_strip(a, sum);
     if (a.common.output_type == kF32 && a.cut.store_vectors != 0 && strip.rows == kDown && strip.columns == kAcross) {
-        if (!a.common.plain_store) {
-#pragma unroll
-            for (int i = 0; i < kDown * kAcross; ++i) {
-                sum[i / kAcross][i % kAcross] = finish(a.common, sum[i / kAcross][i % kAcross]);
-            }
-        }
         float* out = static_cast<float*>(a.out) + to;
 #pragma unroll
         for (int r = 0; r < kDown; ++r) {

@@ -286,18 +286,23 @@ __device__ __forceinline__ void add_chunk(X (&sum)[kDown][kAcross], const X* win
     });
 }
 
-/// A strip's outputs; `to`: the first, row_step elements from one row to the next.
+/// A strip's sums become outputs, once for all types that these may have.
+template <class X>
+__device__ __forceinline__ void finish_strip(const TileArguments& a, X (&sum)[kDown][kAcross]) {
+    if (a.common.plain_store) { return; }
+#pragma unroll
+    for (int i = 0; i < kDown * kAcross; ++i) { sum[i / kAcross][i % kAcross] = finish(a.common, sum[i / kAcross][i % kAcross]); }
+}
+
+/// A strip's outputs; `to`: the first.
 template <class Raw, class X>
-__device__ __forceinline__ void store_strip(const TileArguments& a, const X (&sum)[kDown][kAcross], Raw* to, int rows,
+__device__ __forceinline__ void store_strip(const TileArguments& a, const X (&value)[kDown][kAcross], Raw* to, int rows,
                                             int columns) {
 #pragma unroll
     for (int r = 0; r < kDown; ++r) {
         if (r < rows) {
-            X value[kAcross];
-#pragma unroll
-            for (int i = 0; i < kAcross; ++i) { value[i] = finish(a.common, sum[r][i]); }
             Raw raw[kAcross];
-            narrow_real_to_raw(a.common.output_type, value, raw);
+            narrow_real_to_raw(a.common.output_type, value[r], raw);
             store_neighbours(to, raw, a.cut.store_vectors != 0 && columns >= kAcross, columns, a.x.out_stride);
             to += a.y.out_stride;
         }
@@ -352,6 +357,7 @@ __device__ __forceinline__ void make_strip(const TileArguments& a, const Tile& t
     add_mask(a, sum, window + (plane * c.rows + y) * c.pitch + x, taps);
     const std::int64_t to = plane_offset(a, tile.plane + plane, a.out_image, a.out_channel) + (tile.y + y) * a.y.out_stride +
                             (tile.x + x) * a.x.out_stride;
+    finish_strip(a, sum);
     with_raw(a.output_bytes, [&](auto raw) {
         using Raw = decltype(raw);
         store_strip(a, sum, static_cast<Raw*>(a.out) + to, static_cast<int>(min(rows_left, std::int64_t{kDown})),

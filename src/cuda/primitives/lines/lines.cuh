@@ -117,6 +117,13 @@ __device__ __forceinline__ int round_within(float x, int low, int high) { return
 __device__ __forceinline__ int round_within(double x, int low, int high) {
     return isnan(x) ? 0 : min(max(__double2int_rn(x), low), high);
 }
+/// The same within what larger integers hold, as conversions saturate; only from f32 to 32 bits they make NaN 0.
+__device__ __forceinline__ unsigned round_to_u32(float x) { return __float2uint_rn(x); }
+__device__ __forceinline__ unsigned round_to_u32(double x) { return isnan(x) ? 0 : __double2uint_rn(x); }
+__device__ __forceinline__ long long round_to_i64(float x) { return isnan(x) ? 0 : __float2ll_rn(x); }
+__device__ __forceinline__ long long round_to_i64(double x) { return isnan(x) ? 0 : __double2ll_rn(x); }
+__device__ __forceinline__ unsigned long long round_to_u64(float x) { return isnan(x) ? 0 : __float2ull_rn(x); }
+__device__ __forceinline__ unsigned long long round_to_u64(double x) { return isnan(x) ? 0 : __double2ull_rn(x); }
 
 __device__ __forceinline__ __half to_half(float x) { return __float2half_rn(x); }
 __device__ __forceinline__ __half to_half(double x) { return __double2half(x); }
@@ -135,7 +142,8 @@ __device__ __forceinline__ auto truncated(X x) {
     }
 }
 
-/// The inverse of widen_raw(): sums of real numbers as elements of a type of so many bytes. As store_converted().
+/// The inverse of widen_raw(): sums of real numbers as elements of a type of so many bytes. As store_converted(). Kernels have all
+/// of this at each of their stores, so that types share code where limits are all that differs.
 template <class X, class Raw, int kCount>
 __device__ __forceinline__ void narrow_real_to_raw(Dtype type, const X (&x)[kCount], Raw (&raw)[kCount]) {
     const auto each = [&](auto narrow) {
@@ -153,14 +161,13 @@ __device__ __forceinline__ void narrow_real_to_raw(Dtype type, const X (&x)[kCou
         each(low_bits);
     } else if constexpr (sizeof(Raw) == 1) {
         switch (type) {
-            case kI8:
-                return each([](X v) { return round_within(v, -128, 127); });
             case kU8:
                 return each([](X v) { return round_within(v, 0, 255); });
             case kLowBits:
                 return each(low_bits);
             default:
-                return each([](X v) { return round_within(v, 0, 1); });
+                return each(
+                    [low = type == kI8 ? -128 : 0, high = type == kI8 ? 127 : 1](X v) { return round_within(v, low, high); });
         }
     } else if constexpr (sizeof(Raw) == 2) {
         switch (type) {
@@ -168,12 +175,12 @@ __device__ __forceinline__ void narrow_real_to_raw(Dtype type, const X (&x)[kCou
                 return each([](X v) { return __half_as_ushort(to_half(v)); });
             case kBf16:
                 return each([](X v) { return __bfloat16_as_ushort(to_bfloat16(v)); });
-            case kI16:
-                return each([](X v) { return round_within(v, -32768, 32767); });
             case kLowBits:
                 return each(low_bits);
             default:
-                return each([](X v) { return round_within(v, 0, 65535); });
+                return each([low = type == kI16 ? -32768 : 0, high = type == kI16 ? 32767 : 65535](X v) {
+                    return round_within(v, low, high);
+                });
         }
     } else if constexpr (sizeof(Raw) == 4) {
         switch (type) {
@@ -184,18 +191,18 @@ __device__ __forceinline__ void narrow_real_to_raw(Dtype type, const X (&x)[kCou
             case kLowBits:
                 return each(low_bits);
             default:
-                return each([](X v) { return saturate<std::uint32_t>(v, 0, 0x1p32); });
+                return each([](X v) { return round_to_u32(v); });
         }
     } else {
         switch (type) {
             case kF64:
                 return each([](X v) { return __double_as_longlong(v); });
             case kI64:
-                return each([](X v) { return saturate<std::int64_t>(v, -0x1p63, 0x1p63); });
+                return each([](X v) { return round_to_i64(v); });
             case kLowBits:
                 return each(low_bits);
             default:
-                return each([](X v) { return saturate<std::uint64_t>(v, 0, 0x1p64); });
+                return each([](X v) { return round_to_u64(v); });
         }
     }
 }

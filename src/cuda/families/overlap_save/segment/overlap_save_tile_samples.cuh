@@ -179,39 +179,47 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
         copy_element_async<sizeof(X)>(reinterpret_cast<char*>(to + t), reinterpret_cast<const char*>(from));
         from += threads * a.in_sample;
     }
-    const auto fill = [&](auto type) {
-        using Raw = decltype(type);
-        const Raw* const line = static_cast<const Raw*>(a.in) + line_at;
-        const int outside = needed - first - (end - begin);
-#pragma unroll 1
-        for (int u = thread; u < outside; u += kAtOnce * threads) {
-            Raw raw[kAtOnce];
-            bool is_there[kAtOnce];
-#pragma unroll
-            for (int i = 0; i < kAtOnce; ++i) {
-                const int t = first + u + i * threads;
-                std::int64_t at = start + (t < begin ? t : t + (end - begin));
-                is_there[i] = at >= 0 && at < length;
-                if (!is_there[i] && a.boundary > kConstant) {
-                    at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first;
-                    // Where the sample is not there nobody asked for an output that needs it.
-                    is_there[i] = at >= 0 && at < length;
-                }
-                raw[i] = is_there[i] && u + i * threads < outside ? load_element(line + at * a.in_sample) : Raw{};
-            }
-            X x[kAtOnce];
-            widen_raw(rows.input_type, raw, x);
-#pragma unroll
-            for (int i = 0; i < kAtOnce; ++i) {
-                const int t = first + u + i * threads;
-                if (u + i * threads < outside) { to[t < begin ? t : t + (end - begin)] = is_there[i] ? x[i] : constant; }
-            }
+    // What is asked of the type is asked last: all else would be there once for each.
+    const auto with_type = [&](const auto& body) {
+        if constexpr (kIsComplexElement<X>) {
+            body(X{});
+        } else {
+            with_input<X>(rows.input_type, rows.input_bytes, body);
         }
     };
-    if constexpr (kIsComplexElement<X>) {
-        fill(X{});
-    } else {
-        with_input<X>(rows.input_type, rows.input_bytes, fill);
+    const int outside = needed - first - (end - begin);
+#pragma unroll 1
+    for (int u = thread; u < outside; u += kAtOnce * threads) {
+        std::int64_t from_line[kAtOnce];
+        bool is_there[kAtOnce];
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) {
+            const int t = first + u + i * threads;
+            std::int64_t at = start + (t < begin ? t : t + (end - begin));
+            is_there[i] = at >= 0 && at < length;
+            if (!is_there[i] && a.boundary > kConstant) {
+                at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first;
+                // Where the sample is not there nobody asked for an output that needs it.
+                is_there[i] = at >= 0 && at < length;
+            }
+            from_line[i] = line_at + at * a.in_sample;
+        }
+        X x[kAtOnce];
+        with_type([&](auto type) {
+            using Raw = decltype(type);
+            Raw raw[kAtOnce];
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i) {
+                const bool is_read = is_there[i] && u + i * threads < outside;
+                raw[i] = is_read ? load_element(static_cast<const Raw*>(a.in) + from_line[i]) : Raw{};
+            }
+            widen_raw(rows.input_type, raw, x);
+        });
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) {
+            const int t = first + u + i * threads;
+            if (u + i * threads < outside) { to[t < begin ? t : t + (end - begin)] = is_there[i] ? x[i] : constant; }
+        }
     }
     commit_copies();
     wait_copies<0>();
