@@ -305,6 +305,16 @@ TEST_P(SignalKernels, AgreeWithTheTextbook) {
     EXPECT_GT(columns, cases / 20);
 }
 
+// Rows that are one and the same signal, of which a tile may read no sample at all.
+TEST(SignalTiles, WindowsThatLieOutsideASharedSignal) {
+    Random random(217);
+    for (const std::int64_t origin : {-40, 0, 40}) {
+        Problem p{.length = 20, .taps = 3, .batch = 9, .filters = Filters::per_row, .mode = Mode::same, .origin = origin};
+        p.input_row_stride = 0;
+        EXPECT_TRUE(run(cuda::direct_tiles(), p, 217, random)) << describe(p);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shards, SignalKernels, ::testing::Range(0, kShards));
 
 }  // namespace
