@@ -199,13 +199,15 @@ __device__ __forceinline__ Place place_of(const Rows& rows, const Columns& g, st
     return p;
 }
 
-/// Where `size` samples from sample `first` on are, by the block's threads: so many samples from in_first, or `in_bytes` from the
-/// lowest one in memory.
+/// Where `size` samples from sample `first` on are, by the block's threads: so many samples from in_first, or kInBytes: bytes from
+/// the lowest one in memory.
+template <bool kInBytes>
 __device__ __forceinline__ void find_places(const Arguments& a, const Rows& rows, std::int64_t* there, std::int64_t first, int size,
-                                            int threads, bool in_bytes) {
+                                            int threads) {
+    constexpr int kTimes = kInBytes ? 1 : 4;
     const std::int64_t length = a.in_last - a.in_first;
-    const std::int64_t step = in_bytes ? a.in_sample * rows.input_bytes : 1;
-#pragma unroll 1
+    const std::int64_t step = kInBytes ? a.in_sample * rows.input_bytes : 1;
+#pragma unroll kTimes
     for (int i = static_cast<int>(threadIdx.x); i < size; i += threads) {
         std::int64_t place = first + i;
         if (a.boundary > kConstant && (place < 0 || place >= length)) {
@@ -247,7 +249,7 @@ __global__ void __launch_bounds__(32 * kMostWarps, C * sizeof(X) <= 8 ? 3 : 2)
     const std::int64_t first = a.first - a.origin - a.in_first + o_first;
     const int size = static_cast<int>(min(a.count - o_first, std::int64_t{outputs})) + static_cast<int>(a.k) - 1;
     const std::int64_t length = a.in_last - a.in_first;
-    if (first < 0 || first + size > length) { find_places(a, rows, there, first, size, threads, C > 1); }
+    if (first < 0 || first + size > length) { find_places<(C > 1)>(a, rows, there, first, size, threads); }
     bool may_be_absent = false;
     const Tap<H, C, kOwn>* mine = taps;
     if constexpr (kOwn) {
