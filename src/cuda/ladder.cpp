@@ -48,6 +48,7 @@ const std::vector<const Rung*>& ladder() {
         &direct_columns(),
         &direct_rows(),
         &direct_widened(),
+        &direct_words(),
         &direct_bytes(),
         &tensor_direct(),
         &tensor_lines_rung(),

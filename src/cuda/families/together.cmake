@@ -53,7 +53,7 @@ else()
     "direct/direct_few_(f32|16bit)"
     "direct/direct_window_[a-z_]+"
     "direct/image_(bytes|direct)_kernels"
-    "direct/(direct_kernels|rows/direct_widened_kernels)"
+    "direct/(direct_kernels|rows/direct_(widened|words)_kernels)"
     "direct/rows/direct_across_[a-z_]+"
     "direct/rows/direct_few_[a-z_]+"
     "image_fft_large/image_fft_large_kernels_(256|512)"

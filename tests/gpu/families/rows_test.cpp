@@ -2,6 +2,7 @@
 // samples that are widened.
 #include <array>
 #include <cmath>
+#include <cstdlib>
 
 #include "gpu/rung_test.hpp"
 #include "tapline/tapline.hpp"
@@ -162,6 +163,25 @@ TEST_F(Columns, AnyTypeBoundaryAndAlignment) {
     }
 }
 
+// So many rows that lanes have neighbouring ones, wherever these begin; threads of the last warp have fewer.
+TEST_F(Columns, RowsThatBeginBetweenVectors) {
+    Random random(214);
+    constexpr std::array kTypes{Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::f16, Dtype::i16, Dtype::u8};
+    constexpr std::array kBoundaries{Boundary::zero, Boundary::constant, Boundary::reflect};
+    std::size_t turn = 0;
+    for (const Dtype type : kTypes) {
+        for (const std::int64_t channels : {43, 125}) {
+            Problem p = interleaved(450, 21, channels, 7, 0);
+            for (auto& axis : p.batch_axes) { axis.taps_stride = 0; }
+            p.dtype = type;
+            p.boundary = kBoundaries.at(turn++ % kBoundaries.size());
+            p.constant = p.boundary == Boundary::constant ? 3 : 0;
+            if (is_integer(type)) { p.real_taps = p.output_dtype = Dtype::f32; }
+            expect_right_from_anywhere(p, random);
+        }
+    }
+}
+
 TEST_F(Columns, FiltersOfTheirOwnAlongAnyAxis) {
     Random random(212);
     for (const int own : {0, 1, 2}) {
@@ -251,6 +271,64 @@ TEST_F(WidenedSamples, AnyTypeBoundaryAndAlignment) {
             }
         }
     }
+}
+
+class Words : public RowsTest {
+protected:
+    Words() : RowsTest("direct_words") {}
+};
+
+TEST_F(Words, AnyTypeBoundaryStepAndAlignment) {
+    Random random(215);
+    constexpr std::array kTypes{Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i16, Dtype::u16, Dtype::i8, Dtype::u8};
+    constexpr std::array kBoundaries{Boundary::zero,   Boundary::constant, Boundary::wrap,
+                                     Boundary::mirror, Boundary::nearest,  Boundary::reflect};
+    constexpr std::array kModes{Mode::same, Mode::full, Mode::causal};
+    std::size_t turn = 0;
+    for (const std::int64_t n : {1, 7, 8, 33, 250, 3001}) {
+        for (const std::int64_t step : {1, 2, -1}) {
+            for (const Dtype type : kTypes) {
+                Problem p{.length = n, .taps = 1 + (n + static_cast<std::int64_t>(turn)) % 40, .batch = 70};
+                p.mode = kModes.at(turn % kModes.size());
+                p.dtype = type;
+                p.boundary = kBoundaries.at(turn++ % kBoundaries.size());
+                p.constant = p.boundary == Boundary::constant ? 3 : 0;
+                if (is_integer(type)) { p.real_taps = p.output_dtype = Dtype::f32; }
+                p.input_sample_stride = step;
+                p.input_row_stride = n * std::abs(step) + n % 3;
+                expect_right_from_anywhere(p, random);
+            }
+        }
+    }
+}
+
+TEST_F(Words, InterleavedChannelsOfRecordings) {
+    Random random(216);
+    for (const std::int64_t channels : {2, 3, 5, 16}) {
+        for (const Dtype type : {Dtype::f32, Dtype::f16, Dtype::u8}) {
+            Problem p;
+            FilteredAxis axis;
+            axis.length = 25;
+            axis.taps = 1 + channels;
+            axis.mode = Mode::same;
+            axis.input_stride = axis.output_stride = channels;
+            p.axes = {axis};
+            p.batch_axes = {{301, 25 * channels, 25 * channels, 0}, {channels, 1, 1, 0}};
+            p.dtype = type;
+            p.boundary = Boundary::mirror;
+            if (is_integer(type)) { p.real_taps = p.output_dtype = Dtype::f32; }
+            expect_right_from_anywhere(p, random);
+        }
+    }
+}
+
+// What the cost model takes them for.
+TEST_F(Words, AreChosenForShortRowsOfNarrowSamples) {
+    Problem p{.length = 184, .taps = 2, .batch = 250000, .mode = Mode::same};
+    p.dtype = Dtype::u8;
+    p.real_taps = p.output_dtype = Dtype::f32;
+    const Plan plan = make_plan(p, std::vector<float>{0.5F, 0.25F}, {.device = "cuda"});
+    EXPECT_EQ(plan.algorithm(), name_) << plan.explain();
 }
 
 class FewTapsOfRows : public RungTest {

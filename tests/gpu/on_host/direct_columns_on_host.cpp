@@ -18,9 +18,9 @@ const bool added = [] {
                                 std::pair{Dtype::u8, Dtype::f32},         std::pair{Dtype::f16, Dtype::f32}};
     for (const auto& [samples, taps] : kTypes) {
         for (const bool own : {false, true}) {
-            add_kernel(cuda::columns::kernel_of(samples, taps, false, own), reinterpret_cast<char*>(cuda::columns::shared));
-            if (size_of(samples) < 16) {
-                add_kernel(cuda::columns::kernel_of(samples, taps, true, own), reinterpret_cast<char*>(cuda::columns::shared));
+            for (const auto way : {cuda::columns::Way::alone, cuda::columns::Way::vector, cuda::columns::Way::apart}) {
+                const cuda::columns::Kernel kernel = cuda::columns::kernel_of(samples, taps, way, own);
+                if (kernel != nullptr) { add_kernel(kernel, reinterpret_cast<char*>(cuda::columns::shared)); }
             }
         }
     }

@@ -111,6 +111,42 @@ Problem draw_widened(Random& random) {
     return p;
 }
 
+// The same or f32, samples in any steps, outputs of other types.
+Problem draw_words(Random& random) {
+    Problem p = draw_widened(random);
+    if (chance(0.3, random)) {
+        p.dtype = Dtype::f32;
+        p.real_taps.reset();
+    }
+    if (chance(0.5, random)) {
+        constexpr std::array<std::int64_t, 4> kSteps{-1, 2, 3, -8};
+        const std::int64_t step = kSteps.at(static_cast<std::size_t>(between(0, kSteps.size() - 1, random)));
+        p.input_sample_stride = step;
+        p.input_row_stride = p.length * std::abs(step) + between(0, 9, random);
+    }
+    constexpr std::array kTypes{Dtype::f32, Dtype::f32, Dtype::f16, Dtype::u8, Dtype::i16, Dtype::f64};
+    p.output_dtype = kTypes.at(static_cast<std::size_t>(between(0, kTypes.size() - 1, random)));
+    if (chance(0.4, random)) {  // channels of recordings
+        const std::int64_t channels = between(2, 16, random);
+        const std::int64_t recordings = between(1, 9, random);
+        const std::int64_t outputs = output_length(p);
+        FilteredAxis axis;
+        axis.length = p.length;
+        axis.taps = p.taps;
+        axis.origin = p.origin;
+        axis.input_stride = channels + between(0, 1, random);
+        axis.output_stride = channels;
+        p.axes = {axis};
+        p.batch_axes = {{recordings, p.length * *axis.input_stride, outputs * channels, 0}, {channels, 1, 1, 0}};
+        p.length = p.taps = 0;
+        p.origin.reset();
+        p.batch = 1;
+        p.input_row_stride.reset();
+        p.input_sample_stride.reset();
+    }
+    return p;
+}
+
 // Many short rows of f32 side by side, filters up to several times as long.
 Problem draw_short(Random& random) {
     Problem p = draw_problem(chance(0.3, random) ? 128 : 50, chance(0.3, random) ? 400 : 60, random);
@@ -202,9 +238,10 @@ bool run(const cuda::Rung& rung, const Problem& p, std::uint64_t seed, Random& r
     return true;
 }
 
-// Whether rungs 32, 33, 37, 47 and 51 took a problem.
+// Whether rungs 32, 33, 37, 47, 51 and 60 took a problem.
 struct Taken {
-    bool across = false, rows = false, widened = false, in_short_rows = false, in_short_rows_apart = false, columns = false;
+    bool across = false, rows = false, widened = false, words = false, in_short_rows = false, in_short_rows_apart = false,
+         columns = false;
 };
 Taken run_case(std::uint64_t seed) {
     Random random(seed);
@@ -213,6 +250,11 @@ Taken run_case(std::uint64_t seed) {
         SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
         return {.rows = run(cuda::direct_rows(), p, seed, random), .widened = run(cuda::direct_widened(), p, seed, random)};
     }
+    if (chance(0.15, random)) {
+        const Problem p = draw_words(random);
+        SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
+        return {.words = run(cuda::direct_words(), p, seed, random)};
+    }
     if (chance(0.25, random)) {
         const bool apart = chance(0.5, random);
         const Problem p = apart ? draw_short_apart(random) : draw_short(random);
@@ -220,7 +262,7 @@ Taken run_case(std::uint64_t seed) {
         const bool taken = run(cuda::short_rows_rung(), p, seed, random);
         return {.in_short_rows = taken, .in_short_rows_apart = taken && apart};
     }
-    if (chance(0.25, random)) {
+    if (chance(0.33, random)) {
         const Problem p = chance(0.4, random) ? draw_own_filters(random) : draw_columns(random);
         SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
         return {.columns = run(cuda::direct_columns(), p, seed, random)};
@@ -242,12 +284,13 @@ Taken run_case(std::uint64_t seed) {
 class SignalKernels : public ::testing::TestWithParam<int> {};
 
 TEST_P(SignalKernels, AgreeWithTheTextbook) {
-    std::int64_t across = 0, rows = 0, widened = 0, in_short_rows = 0, in_short_rows_apart = 0, columns = 0;
+    std::int64_t across = 0, rows = 0, widened = 0, words = 0, in_short_rows = 0, in_short_rows_apart = 0, columns = 0;
     const std::int64_t cases = for_each_seed(seeds_of_shard(kDefaultCases, kShards, GetParam()), [&](std::uint64_t seed) {
         const Taken taken = run_case(seed);
         across += taken.across ? 1 : 0;
         rows += taken.rows ? 1 : 0;
         widened += taken.widened ? 1 : 0;
+        words += taken.words ? 1 : 0;
         in_short_rows += taken.in_short_rows ? 1 : 0;
         in_short_rows_apart += taken.in_short_rows_apart ? 1 : 0;
         columns += taken.columns ? 1 : 0;
@@ -256,9 +299,20 @@ TEST_P(SignalKernels, AgreeWithTheTextbook) {
     EXPECT_GT(rows, cases / 12);
     EXPECT_GT(across, cases / 12);
     EXPECT_GT(widened, cases / 20);
+    EXPECT_GT(words, cases / 20);
     EXPECT_GT(in_short_rows, cases / 40);
     if (cases >= 400) { EXPECT_GT(in_short_rows_apart, cases / 100); }  // few are drawn
     EXPECT_GT(columns, cases / 20);
+}
+
+// Rows that are one and the same signal, of which a tile may read no sample at all.
+TEST(SignalTiles, WindowsThatLieOutsideASharedSignal) {
+    Random random(217);
+    for (const std::int64_t origin : {-40, 0, 40}) {
+        Problem p{.length = 20, .taps = 3, .batch = 9, .filters = Filters::per_row, .mode = Mode::same, .origin = origin};
+        p.input_row_stride = 0;
+        EXPECT_TRUE(run(cuda::direct_tiles(), p, 217, random)) << describe(p);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, SignalKernels, ::testing::Range(0, kShards));

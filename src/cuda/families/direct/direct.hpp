@@ -14,5 +14,6 @@ const Rung& direct_across();
 const Rung& direct_columns();
 const Rung& direct_rows();
 const Rung& direct_widened();
+const Rung& direct_words();
 
 }  // namespace tapline::cuda

@@ -19,12 +19,15 @@ namespace {
 using columns::Columns;
 using columns::kMostWarps;
 using columns::kOutputs;
+using columns::kRowLanes;
+using columns::Way;
 
 constexpr std::int64_t kMostTaps = 1024;
 constexpr std::int64_t kLanes = 32;
 
 struct Shape {
     Columns columns{};
+    Way way = Way::alone;
     std::int64_t rows_of_thread = 1;
     std::int64_t warps = 1;    // of a block
     std::int64_t outputs = 0;  // of a row, that a block makes
@@ -38,10 +41,11 @@ bool goes_along(const Rows& rows, std::int64_t outputs, std::int64_t rows_of_thr
 }
 
 // Of a launch of so many outputs a row.
-Shape shape_of(const Problem& p, const cuda_abi::Device& device, std::int64_t outputs, bool wide) {
+Shape shape_of(const Problem& p, const cuda_abi::Device& device, std::int64_t outputs, Way way) {
     const Rows rows = rows_of(p);
     Shape s;
-    s.rows_of_thread = wide ? columns::rows_of_vector(stored_bytes(p.dtype)) : 1;
+    s.way = way;
+    s.rows_of_thread = columns::rows_of_thread(way, stored_bytes(p.dtype));
     s.columns.along = goes_along(rows, p.x.outputs, s.rows_of_thread) ? 1 : 0;
     const std::int64_t threads = divide_up(outputs, std::int64_t{kOutputs});  // of a row
     const std::int64_t of_warp = s.columns.along != 0 ? kLanes : 1;
@@ -95,8 +99,9 @@ void set_filters(Columns& g, const Problem& p, const Job& job, std::int64_t pitc
 }
 
 // Whether vectors of as many rows as a thread may have hold neighbouring ones: `in` and `out` are addresses of the first.
-bool is_wide(const Problem& p, const Rows& rows, std::int64_t in_sample, std::int64_t out_sample, const void* in, const void* out) {
-    const std::int64_t count = columns::rows_of_vector(rows.input_bytes);
+bool fits_vectors(const Problem& p, const Rows& rows, std::int64_t in_sample, std::int64_t out_sample, const void* in,
+                  const void* out) {
+    const std::int64_t count = columns::rows_of_thread(Way::vector, rows.input_bytes);
     bool whole = count > 1 && rows.near.in == 1 && rows.near.out == 1 && rows.near.length % count == 0 && in_sample % count == 0 &&
                  out_sample % count == 0;
     for (const RowAxis& axis : rows.others) { whole = whole && axis.in % count == 0 && axis.out % count == 0; }
@@ -105,7 +110,18 @@ bool is_wide(const Problem& p, const Rows& rows, std::int64_t in_sample, std::in
     const auto out_vector = static_cast<std::uintptr_t>(std::min<std::int64_t>(count * rows.output_bytes, 16));
     return whole && at(in) % in_vector == 0 && at(out) % out_vector == 0 && !is_complex(p.dtype) == !is_complex(p.output_dtype);
 }
-bool is_wide(const Problem& p) { return is_wide(p, rows_of(p), p.x.in_stride, p.x.out_stride, nullptr, nullptr); }
+
+// Whether lanes of a warp have neighbouring rows wherever they begin, most of the threads' rows exist, and a device has enough to
+// do where a block has so many more rows.
+bool fits_lanes(const Rows& rows, const Shape& shape, std::int64_t outputs, const cuda_abi::Device& device) {
+    constexpr double kLeastFilled = 0.6;
+    constexpr std::int64_t kLeastBlocks = 3;  // of a multiprocessor
+    const std::int64_t of_warp = kRowLanes * columns::rows_of_thread(Way::apart, rows.input_bytes);
+    const auto filled = static_cast<double>(rows.near.length) / static_cast<double>(divide_up(rows.near.length, of_warp) * of_warp);
+    std::int64_t blocks = divide_up(rows.near.length, of_warp) * divide_up(outputs, shape.outputs);
+    for (const RowAxis& axis : rows.others) { blocks *= axis.length; }
+    return rows.near.in == 1 && rows.near.out == 1 && filled >= kLeastFilled && blocks >= kLeastBlocks * device.multiprocessors;
+}
 
 class DirectColumns final : public DirectRung {
 public:
@@ -129,21 +145,21 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
         }
         if (p.is_exact() && !p.whole_sums) { return "integers are exact on the CPU only"; }
         if (p.x.k > kMostTaps) { return "more than " + std::to_string(kMostTaps) + " taps"; }
-        if (columns::kernel_of(p.dtype, p.taps_dtype, false, p.filters > 1) == nullptr) {
+        if (columns::kernel_of(p.dtype, p.taps_dtype, Way::alone, p.filters > 1) == nullptr) {
             return "samples are neither of the type of sums nor of 8 and 16 bits";
         }
         if (p.taps_come_later && core::filter_sets(p) != 1 && core::filters_step(p, filters_of_batch(p)) == 0) {
             return "filters along several axes do not follow each other in memory";
         }
         if (!constant_fits(p)) { return "the boundary's constant is no value of the samples' type"; }
-        if (shape_of(p, device, p.x.outputs, false).shared_bytes > device.shared_bytes_per_block) {
+        if (shape_of(p, device, p.x.outputs, Way::alone).shared_bytes > device.shared_bytes_per_block) {
             return "more taps than shared memory holds columns of";
         }
         return {};
     }
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        const Shape shape = shape_of(p, device, p.x.outputs, takes_wide(p, device));
+        const Shape shape = shape_of(p, device, p.x.outputs, best_way(p, device));
         const Rows rows = rows_of(p);
         const Type type = type_of(p, device);
         const bool along = shape.columns.along != 0;
@@ -157,14 +173,17 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
         const double filled = std::min(1.0, static_cast<double>(rows.near.length * type.bytes) / kLineBytes);
         const double moving = bytes / ((kMovingShare - kPiecesShare * (1 - filled)) * device.copy_bytes_per_second);
         // Lanes without rows take as long as others.
-        const double units = all_rows / of_thread;
+        const bool apart = shape.way == Way::apart;
+        const double of_warp = of_thread * static_cast<double>(kLanes);
+        const auto near = static_cast<double>(rows.near.length);
+        const double units = apart ? all_rows / near * std::ceil(near / of_warp) * kLanes : all_rows / of_thread;
         const double lanes = along ? units : std::ceil(units / kLanes) * kLanes;
         const double blocks = std::ceil(outputs / static_cast<double>(shape.outputs));
         const double warps = lanes * blocks * static_cast<double>(shape.warps) / (along ? 1.0 : kLanes);
         const double at_ends = std::min(1.0, 2 * std::ceil(taps / static_cast<double>(shape.outputs)) / blocks);
         const double wider = std::max(1.0, type.bytes / 4.0);  // lanes that lie further apart
-        const double of_tap =
-            kOutputs * of_thread * type.products / type.rate * kWaste + kLoadInstructions + (along ? kAlongTap * wider : 0);
+        const double of_tap = kOutputs * of_thread * type.products / type.rate * kWaste +
+                              kLoadInstructions * (apart ? of_thread : 1) + (along ? kAlongTap * wider : 0);
         const bool plain = p.trivial_epilogue;
         const double instructions = (along ? kAlongInstructions * wider : kInstructions) + taps * of_tap +
                                     at_ends * (kInstructions + kEndInstructions * of_thread) +
@@ -174,13 +193,12 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
         const double chunks = 1 + taps / kOutputs;  // each waits for its samples
         const double working = overlapped(moving, computing, kNorm) *
                                (core::filter_sets(p) != 1 && !along ? slowdown_of_sets(shape, device) : 1) *
-                               slowdown_of_unlike_rows(p);
+                               (apart && type.bytes <= 2 ? 1 : slowdown_of_unlike_rows(p));
         return kStartSeconds + std::max(working, chunks * kChunkSeconds);
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
-        const auto& chosen = prepared.chosen_as<ChosenColumns>();
-        const bool wide = chosen.wide != nullptr;
-        const Shape s = shape_of(prepared.problem, prepared.device, prepared.problem.x.outputs, wide);
+        const Shape s =
+            shape_of(prepared.problem, prepared.device, prepared.problem.x.outputs, best_way(prepared.problem, prepared.device));
         return std::to_string(s.warps) + (s.warps == 1 ? " warp" : " warps") +
                (s.columns.along != 0 ? " along rows, " : " across rows, ") + std::to_string(s.rows_of_thread) +
                (s.rows_of_thread == 1 ? " row a thread" : " rows a thread");
@@ -188,14 +206,15 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         const Problem& p = prepared.problem;
         auto chosen = std::make_unique<ChosenColumns>(prepared);
-        const auto loaded = [&](bool wide) {
-            const columns::Kernel kernel = columns::kernel_of(p.dtype, p.taps_dtype, wide, p.filters > 1);
-            if (kernel == nullptr) { refuse_policy(); }
+        const Way best = best_way(p, prepared.device);
+        for (const Way way : kWays) {
+            if (way == Way::vector && best != way) { continue; }  // rows that fit vectors may begin elsewhere in a job
+            const columns::Kernel kernel = columns::kernel_of(p.dtype, p.taps_dtype, way, p.filters > 1);
+            if (kernel == nullptr) { continue; }
             load_kernel(kernel, static_cast<std::size_t>(prepared.device.shared_bytes_per_block), prepared.device);
-            return kernel;
-        };
-        chosen->narrow = loaded(false);
-        if (takes_wide(p, prepared.device)) { chosen->wide = loaded(true); }
+            chosen->kernels.at(static_cast<std::size_t>(way)) = kernel;
+        }
+        if (chosen->kernels.at(static_cast<std::size_t>(Way::alone)) == nullptr) { refuse_policy(); }
         return chosen;
     }
     void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void*, cudaStream_t stream) const override {
@@ -204,30 +223,44 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
         Arguments a = arguments_of(prepared, job, on_device);
         a.taps = on_device.taps;
         Rows rows = rows_of(p, job);
-        const bool wide = chosen.wide != nullptr && is_wide(p, rows, a.in_sample, a.out_sample, a.in, a.out);
-        Shape shape = shape_of(p, prepared.device, a.count, wide);
+        const bool has_vectors = chosen.kernels.at(static_cast<std::size_t>(Way::vector)) != nullptr;
+        const bool in_vectors = has_vectors && fits_vectors(p, rows, a.in_sample, a.out_sample, a.in, a.out);
+        const Way way = best_way(p, prepared.device, rows, in_vectors);
+        Shape shape = shape_of(p, prepared.device, a.count, way);
         set_filters(shape.columns, p, job, prepared.taps_pitch_bytes);
         a.tiles = divide_up(a.count, shape.outputs);
-        set_tiles(rows, static_cast<int>(shape.rows_of_thread), 1);
+        const bool apart = way == Way::apart;
+        set_tiles(rows, static_cast<int>(shape.rows_of_thread * (apart ? kRowLanes : 1)), 1);
         shape.columns.near_units = rows.near_tiles;
         shape.columns.units = rows.tiles;
-        const std::int64_t groups = shape.columns.along != 0 ? rows.tiles : divide_up(rows.tiles, kLanes);
+        const std::int64_t groups = shape.columns.along != 0 || apart ? rows.tiles : divide_up(rows.tiles, kLanes);
         if (groups > kMostBlocks / a.tiles) { refuse_launch(); }
         const std::int64_t blocks = groups * a.tiles;
-        launch_kernel(wide ? chosen.wide : chosen.narrow, static_cast<unsigned>(blocks),
+        launch_kernel(chosen.kernels.at(static_cast<std::size_t>(way)), static_cast<unsigned>(blocks),
                       static_cast<unsigned>(kLanes * shape.warps), static_cast<std::size_t>(shape.shared_bytes), stream, a, rows,
                       shape.columns);
     }
 
 private:
+    static constexpr std::array<Way, 3> kWays{Way::alone, Way::vector, Way::apart};
     struct ChosenColumns : OrderedTaps {
         using OrderedTaps::OrderedTaps;
-        columns::Kernel narrow = nullptr, wide = nullptr;
+        std::array<columns::Kernel, kWays.size()> kernels{};
     };
 
-    // Where a job's layout and addresses allow it, too.
-    static bool takes_wide(const Problem& p, const cuda_abi::Device& device) {
-        return is_wide(p) && shape_of(p, device, p.x.outputs, true).shared_bytes <= device.shared_bytes_per_block;
+    // How threads' rows lie. No output's bits depend on that.
+    static Way best_way(const Problem& p, const cuda_abi::Device& device, const Rows& rows, bool in_vectors) {
+        const auto takes = [&](Way way) {
+            return columns::kernel_of(p.dtype, p.taps_dtype, way, p.filters > 1) != nullptr &&
+                   shape_of(p, device, p.x.outputs, way).shared_bytes <= device.shared_bytes_per_block;
+        };
+        if (in_vectors && takes(Way::vector)) { return Way::vector; }
+        const bool in_lanes = fits_lanes(rows, shape_of(p, device, p.x.outputs, Way::apart), p.x.outputs, device);
+        return in_lanes && takes(Way::apart) ? Way::apart : Way::alone;
+    }
+    static Way best_way(const Problem& p, const cuda_abi::Device& device) {
+        const Rows rows = rows_of(p);
+        return best_way(p, device, rows, fits_vectors(p, rows, p.x.in_stride, p.x.out_stride, nullptr, nullptr));
     }
     // A filter for each row of several axes, which each block has to itself. H100, (4226, 211, 128) with 9, 33 and 281 taps: 744,
     // 1,094 and 8,527 us.

@@ -10,8 +10,16 @@ namespace tapline::cuda::columns {
 inline constexpr int kOutputs = 8;    // neighbouring ones of a row, that a thread makes
 inline constexpr int kMostWarps = 8;  // of a block
 
-/// Rows of a thread where vectors hold neighbouring ones, by the bytes of a sample: 16 bytes of sums, or two rows that are widened.
-constexpr int rows_of_vector(int bytes) { return bytes == 4 ? 4 : bytes == 16 ? 1 : 2; }
+/// How a thread's rows lie.
+enum class Way {
+    alone,   // it has one
+    vector,  // side by side, in a vector
+    apart,   // every kRowLanes-th one: lanes of a warp have neighbouring ones, which need not begin where vectors do
+};
+inline constexpr int kRowLanes = 32;
+
+/// A thread's rows by the bytes of a sample: 16 bytes of sums, or two rows that are widened.
+constexpr int rows_of_thread(Way way, int bytes) { return way == Way::alone || bytes == 16 ? 1 : bytes == 4 ? 4 : 2; }
 
 /// Row i of an axis has filter (first + i) % turn of it, which lie `step` filters apart.
 struct FilterStep {
@@ -23,7 +31,7 @@ struct Columns {
     int along;      // a block has one thread's rows and threads follow each other along them; 0: lanes have rows of their own, the
                     // block's warps follow each other along them
     int places_at;  // bytes of shared memory before what is known of a window that leaves the signal
-    std::int64_t near_units, units;  // threads' rows, along Rows::near and all
+    std::int64_t near_units, units;  // threads' rows, or a warp's where they lie apart, along Rows::near and all
     std::int64_t filter_bytes;       // from one filter to the next; 0: one for all
     std::int64_t first_filter;       // of all rows
     FilterStep near, others[Rows::kMostOthers];
@@ -31,7 +39,7 @@ struct Columns {
 
 using Kernel = void (*)(Arguments a, Rows rows, Columns g);
 
-/// Of samples of a type and taps of another, in vectors of rows or one by one, with one filter or one a row; null if there is none.
-Kernel kernel_of(Dtype dtype, Dtype taps_dtype, bool wide, bool own);
+/// Of samples of a type and taps of another, with one filter or one a row; null if there is none.
+Kernel kernel_of(Dtype dtype, Dtype taps_dtype, Way way, bool own);
 
 }  // namespace tapline::cuda::columns

@@ -6,34 +6,31 @@
 
 namespace tapline::cuda::columns {
 
-/// body(ElementType<X>, ElementType<H>, ElementType<Raw>, whether in vectors) for the types of sums, taps and samples in memory.
-template <class Body>
-Kernel with_kernel_types(Dtype dtype, Dtype taps_dtype, bool wide, const Body& body) {
-    const auto pick = [&]<class X, class H, class Raw>(ElementType<X> x, ElementType<H> h, ElementType<Raw> raw) -> Kernel {
-        if constexpr (rows_of_vector(sizeof(Raw)) > 1) {
-            if (wide) { return body(x, h, raw, std::true_type{}); }
-        }
-        return body(x, h, raw, std::false_type{});
-    };
-    const int bytes = stored_bytes(dtype);
-    if (taps_dtype == kF32 && bytes <= 2 && dtype != kBoolean) {
-        const ElementType<float> sums;
-        return bytes == 1 ? pick(sums, sums, ElementType<std::uint8_t>{}) : pick(sums, sums, ElementType<std::uint16_t>{});
+template <class X, class H, class Raw, bool kOwn>
+Kernel entry_of(Way way) {
+    constexpr int kBytes = static_cast<int>(sizeof(Raw));
+    if constexpr (rows_of_thread(Way::vector, kBytes) > 1) {
+        if (way == Way::vector) { return &direct_columns_kernel<X, H, Raw, rows_of_thread(Way::vector, kBytes), 1, kOwn>; }
     }
-    if (is_integer(dtype)) { return nullptr; }
-    return with_types(dtype, taps_dtype, [&]<class X, class H>(ElementType<X> x, ElementType<H> h) -> Kernel {
-        if constexpr (sizeof(X) >= 4) { return pick(x, h, x); }
-        return nullptr;
-    });
+    // Rows of 8 and 16 bytes with filters of their own are alone where they are in no vector.
+    if constexpr (rows_of_thread(Way::apart, kBytes) > 1 && (!kOwn || kBytes <= 4)) {
+        if (way == Way::apart) { return &direct_columns_kernel<X, H, Raw, rows_of_thread(Way::apart, kBytes), kRowLanes, kOwn>; }
+    }
+    return way == Way::alone ? &direct_columns_kernel<X, H, Raw, 1, 1, kOwn> : nullptr;
 }
 
+/// The kernel for the types of samples and taps.
 template <bool kOwn>
-Kernel entry_of(Dtype dtype, Dtype taps_dtype, bool wide) {
-    return with_kernel_types(dtype, taps_dtype, wide,
-                             []<class X, class H, class Raw, bool kWide>(ElementType<X>, ElementType<H>, ElementType<Raw>,
-                                                                         std::bool_constant<kWide>) -> Kernel {
-                                 return &direct_columns_kernel < X, H, Raw, kWide ? rows_of_vector(sizeof(Raw)) : 1, kOwn > ;
-                             });
+Kernel entry_of(Dtype dtype, Dtype taps_dtype, Way way) {
+    const int bytes = stored_bytes(dtype);
+    if (taps_dtype == kF32 && bytes <= 2 && dtype != kBoolean) {
+        return bytes == 1 ? entry_of<float, float, std::uint8_t, kOwn>(way) : entry_of<float, float, std::uint16_t, kOwn>(way);
+    }
+    if (is_integer(dtype)) { return nullptr; }
+    return with_types(dtype, taps_dtype, [&]<class X, class H>(ElementType<X>, ElementType<H>) -> Kernel {
+        if constexpr (sizeof(X) >= 4) { return entry_of<X, H, X, kOwn>(way); }
+        return nullptr;
+    });
 }
 
 }  // namespace tapline::cuda::columns

@@ -3,10 +3,10 @@
 
 namespace tapline::cuda::columns {
 
-Kernel own_kernel_of(Dtype dtype, Dtype taps_dtype, bool wide);  // in a source of its own
+Kernel own_kernel_of(Dtype dtype, Dtype taps_dtype, Way way);  // in a source of its own
 
-Kernel kernel_of(Dtype dtype, Dtype taps_dtype, bool wide, bool own) {
-    return own ? own_kernel_of(dtype, taps_dtype, wide) : entry_of<false>(dtype, taps_dtype, wide);
+Kernel kernel_of(Dtype dtype, Dtype taps_dtype, Way way, bool own) {
+    return own ? own_kernel_of(dtype, taps_dtype, way) : entry_of<false>(dtype, taps_dtype, way);
 }
 
 }  // namespace tapline::cuda::columns

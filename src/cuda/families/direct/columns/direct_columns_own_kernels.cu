@@ -3,8 +3,8 @@
 
 namespace tapline::cuda::columns {
 
-Kernel own_kernel_of(Dtype dtype, Dtype taps_dtype, bool wide);
+Kernel own_kernel_of(Dtype dtype, Dtype taps_dtype, Way way);
 
-Kernel own_kernel_of(Dtype dtype, Dtype taps_dtype, bool wide) { return entry_of<true>(dtype, taps_dtype, wide); }
+Kernel own_kernel_of(Dtype dtype, Dtype taps_dtype, Way way) { return entry_of<true>(dtype, taps_dtype, way); }
 
 }  // namespace tapline::cuda::columns

@@ -74,7 +74,7 @@ __device__ __forceinline__ void load_raw(const Arguments& a, const Rows& rows, c
         const Runs runs = runs_of<kBytes>(g.in, place, memory, shared, a.in_sample, rows.near.in, lines, begin, end);
         // Lines of one and the same row come by way of the first-level cache: the second level has those few lines of memory in
         // one place, for which all multiprocessors would wait.
-        if (kBytes >= 4 && kBytes < 16 && rows.near.in == 0 && lines > 1) {
+        if (kBytes >= 4 && kBytes < 16 && rows.near.in == 0 && lines > 1 && runs.length > 0) {
             for_each_element<kBytes>(runs, team, [&](int run, int at) {
                 copy_element_async<kBytes>(runs.to + run * runs.to_step + at, runs.from + run * runs.from_step + at);
             });
