@@ -12,8 +12,8 @@ Kernel entry_of(Way way) {
     if constexpr (rows_of_thread(Way::vector, kBytes) > 1) {
         if (way == Way::vector) { return &direct_columns_kernel<X, H, Raw, rows_of_thread(Way::vector, kBytes), 1, kOwn>; }
     }
-    // Rows of 8 and 16 bytes with filters of their own are alone where they are in no vector.
-    if constexpr (rows_of_thread(Way::apart, kBytes) > 1 && (!kOwn || kBytes <= 4)) {
+    // Of filters of their own, those of f32 alone are worth the kernel.
+    if constexpr (rows_of_thread(Way::apart, kBytes) > 1 && (!kOwn || kBytes == 4)) {
         if (way == Way::apart) { return &direct_columns_kernel<X, H, Raw, rows_of_thread(Way::apart, kBytes), kRowLanes, kOwn>; }
     }
     return way == Way::alone ? &direct_columns_kernel<X, H, Raw, 1, 1, kOwn> : nullptr;
