@@ -262,11 +262,12 @@ private:
         const Rows rows = rows_of(p);
         return best_way(p, device, rows, fits_vectors(p, rows, p.x.in_stride, p.x.out_stride, nullptr, nullptr));
     }
-    // A filter for each row of several axes, which each block has to itself. H100, (4226, 211, 128) with 9, 33 and 281 taps: 744,
-    // 1,094 and 8,527 us.
+    // A filter for each row of several axes, which each block has to itself. H100, (26, 1954, 512) with 111 taps 325 us, (44,
+    // 45779, 128) f16 with 50 taps 1,932, (94303, 21, 128) with 10 taps 906, (6289, 97, 512) with 8 taps 1,405: 1.1 to 1.45 times
+    // as long; (4226, 211, 128) with 9, 33 and 281 taps 744, 1,094 and 8,527: 2.1, 2.1 and 2.8 times.
     static double slowdown_of_sets(const Shape& shape, const cuda_abi::Device& device) {
-        constexpr double kSets = 2.1;
-        constexpr double kAlone = 1.35;  // times, where a multiprocessor holds one block
+        constexpr double kSets = 1.5;
+        constexpr double kAlone = 1.9;  // times, where a multiprocessor holds one block
         return kSets * (2 * shape.shared_bytes > device.shared_bytes_per_block ? kAlone : 1);
     }
     // Fitted on an H100, f32, 2^25 samples of 128 rows side by side: rows of 16 with 2, 9, 31 and 100 taps 98, 104, 143 and 303 us,
