@@ -316,9 +316,9 @@ private:
 };
 
 // Rows of fewer elements than this are summed many at a time as signals: of 3,084 images of 8 x 8 under 9 x 1 taps each takes 44 ns
-// so and 580 as an image. Longer ones under masks of a row are signals, of integers, too, where no channels lie between; those under
-// one tap where nothing is widened, and of views only across memory: 1,000 x 1,000 under 1 x 9 taps take 0.75 times as long so, read
-// backwards or every second one, under 9 x 1 twice as long (two threads, AVX-512).
+// so and 580 as an image. So are all under one tap, and longer ones under masks of a row, of integers, too, where no channels lie
+// between: 1,000 x 1,000 under 1 x 9 taps take 0.75 times as long so, read backwards or every second one, under 9 x 1 twice as long
+// (two threads, AVX-512).
 constexpr std::int64_t kShortRow = 128;
 Lines goes_by_lines(const Resolved& p, const Request& /*request*/) {
     const bool widens = p.dtype != p.sum_dtype, packed = p.has_packed_pixels();
