@@ -99,6 +99,8 @@ private:
 constexpr std::int64_t kBlockElements = 4096, kElementsAcross = 16384, kFewestAcross = 16, kMostAcross = 32, kCacheLine = 64;
 // Shorter runs are not stored past the caches: after each of them memory is waited for.
 constexpr std::int64_t kFewestPastCaches = 2048;
+// Short rows are packed, too, where their outputs are one run.
+constexpr std::int64_t kShortRow = 256;
 // Shorter rows that are read backwards, or every second sample of them, become columns in registers (direct_columns.hpp).
 constexpr std::int64_t kFewestMoved = 64;
 
@@ -114,7 +116,8 @@ public:
           scale_(line_kernels(current_target()).of<T>().finishing(real_part_of(lines_.sum_dtype), false)),
           moves_(current_target(), problem.dtype, lines_.dtype, lines_.output_dtype, problem.output_dtype),
           put_(problem, lines_, current_target()),
-          packs_(problem.dtype != lines_.dtype || problem.x.in_stride != 1),
+          packs_(problem.dtype != lines_.dtype || problem.x.in_stride != 1 ||
+                 (problem.x.n <= kShortRow && problem.batch.out_stride == problem.x.n)),
           as_made_(lines_.output_dtype == problem.output_dtype && lines_.trivial_epilogue) {
         const Batch& batch = problem.batch;
         across_ = std::abs(batch.in_stride) == 1;

@@ -122,6 +122,7 @@ void finish_integers(void* to, const T* sums, std::int64_t count, const SumsFini
     }
     for (; i + L <= count; i += L) { one(out + i, sums + i); }
     if (i == count) { return; }
+    if (count >= L) { return one(out + count - L, sums + count - L); }  // some once more
     HWY_ALIGN T rest[L] = {};
     Out last[L];
     std::memcpy(rest, sums + i, static_cast<std::size_t>(count - i) * sizeof(T));
@@ -136,6 +137,10 @@ void finish_reals(void* to, const T* sums, std::int64_t count, const SumsFinish<
     std::int64_t i = 0;
     for (; i + L <= count; i += L) { hn::StoreU(scaled<T>(sums + i, finish), d, out + i); }
     if (i == count) { return; }
+    if (count >= L && out != sums) {  // some once more
+        i = count - L;
+        return hn::StoreU(scaled<T>(sums + i, finish), d, out + i);
+    }
     HWY_ALIGN T rest[L] = {};
     std::memcpy(rest, sums + i, static_cast<std::size_t>(count - i) * sizeof(T));
     hn::Store(scaled<T>(rest, finish), d, rest);
