@@ -98,7 +98,7 @@ private:
 // bytes half a line, and a block goes further along the rows, as lines are asked for ahead.
 constexpr std::int64_t kBlockElements = 4096, kElementsAcross = 16384, kFewestAcross = 16, kMostAcross = 32, kCacheLine = 64;
 // Shorter runs are not stored past the caches: after each of them memory is waited for.
-constexpr std::int64_t kFewestPastCaches = 2048;
+constexpr std::int64_t kFewestPastCaches = 1024;
 // Short rows are packed, too, where their outputs are one run.
 constexpr std::int64_t kShortRow = 256;
 // Shorter rows that are read backwards, or every second sample of them, become columns in registers (direct_columns.hpp).
@@ -120,16 +120,17 @@ public:
                  (problem.x.n <= kShortRow && problem.batch.out_stride == problem.x.n)),
           as_made_(lines_.output_dtype == problem.output_dtype && lines_.trivial_epilogue) {
         const Batch& batch = problem.batch;
-        across_ = std::abs(batch.in_stride) == 1;
+        const bool across = std::abs(batch.in_stride) == 1;
         const auto bytes = static_cast<std::int64_t>(size_of(problem.dtype));
         const std::int64_t near = std::clamp<std::int64_t>(kCacheLine / bytes, kFewestAcross, kMostAcross);
-        rows_ = std::min(batch.length, across_ ? near : std::max<std::int64_t>(kBlockElements / problem.x.n, 1));
-        count_ = std::clamp<std::int64_t>((across_ ? kElementsAcross : kBlockElements) / rows_, 1, problem.x.n);
+        rows_ = std::min(batch.length, across ? near : std::max<std::int64_t>(kBlockElements / problem.x.n, 1));
+        count_ = std::clamp<std::int64_t>((across ? kElementsAcross : kBlockElements) / rows_, 1, problem.x.n);
         if (problem.x.n <= 2 * count_) { count_ = problem.x.n; }
         const auto samples = static_cast<double>(batch.length * problem.outer_length() * problem.x.n);
-        past_caches_ =
-            as_made_ && stores_past_caches(samples * static_cast<double>(size_of(problem.dtype)),
-                                           samples * static_cast<double>(size_of(problem.output_dtype)), request.threads);
+        const bool long_runs = count_ >= kFewestPastCaches || (packs_ && batch.out_stride == count_);
+        past_caches_ = as_made_ && long_runs &&
+                       stores_past_caches(samples * static_cast<double>(size_of(problem.dtype)),
+                                          samples * static_cast<double>(size_of(problem.output_dtype)), request.threads);
         seconds_ = samples * seconds_of_moved(problem, request);
         threads_ = core::worthwhile_threads(seconds_, request.threads);
     }
@@ -206,7 +207,7 @@ private:
     FinishSums<T> scale_;
     LineMoves moves_;
     RunStore<T> put_;
-    bool packs_, as_made_, across_ = false, past_caches_ = false;
+    bool packs_, as_made_, past_caches_ = false;
     std::int64_t rows_ = 1, count_ = 1;
     double seconds_ = 0;
     int threads_ = 1;
