@@ -84,4 +84,10 @@ bool stores_past_caches(double bytes_read, double bytes_written, int threads) {
     return bytes_read + bytes_written > kShare * cache_bytes(threads);
 }
 
+std::int64_t elements_to_line(const void* address, std::int64_t element_bytes) {
+    constexpr std::int64_t kLine = 64;
+    const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) % kLine);
+    return past == 0 || past % element_bytes != 0 ? 0 : (kLine - past) / element_bytes;
+}
+
 }  // namespace tapline::cpu

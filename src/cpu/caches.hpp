@@ -9,6 +9,10 @@ namespace tapline::cpu {
 /// them again, a line of a plain store is first read from memory for nothing. Bits do not depend on it.
 bool stores_past_caches(double bytes_read, double bytes_written, int threads);
 
+/// Elements of so many bytes from an address on before the first line of a cache that begins with one; 0 where one begins at once,
+/// or never with an element.
+std::int64_t elements_to_line(const void* address, std::int64_t element_bytes);
+
 /// Bytes of the caches that so many threads share among each other and with nobody else.
 double cache_bytes(int threads);
 

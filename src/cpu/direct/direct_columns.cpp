@@ -232,10 +232,9 @@ private:
     // row lies in no line more than it fills. Memory that came from malloc lies 16 bytes behind such a place.
     [[nodiscard]] std::int64_t columns_to_boundary(const Output& output) const {
         const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
-        const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(output.data) % kCacheLine);
         const std::int64_t unit = kCacheLine / bytes;
-        const bool alike = !turns_ && frame_ == 1 && output.batch_stride == 1 && output.stride % unit == 0 && past % bytes == 0;
-        return alike && unit <= kColumnsLanes && past != 0 && columns_ < problem_.batch.length ? (kCacheLine - past) / bytes : 0;
+        const bool alike = !turns_ && frame_ == 1 && output.batch_stride == 1 && output.stride % unit == 0;
+        return alike && unit <= kColumnsLanes && columns_ < problem_.batch.length ? elements_to_line(output.data, bytes) : 0;
     }
     // Of a block: those before the first boundary are in the first one.
     [[nodiscard]] std::int64_t most_columns() const {

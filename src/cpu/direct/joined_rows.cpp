@@ -90,11 +90,7 @@ std::optional<Resolved> as_joined(const Resolved& problem, const Request& reques
 
 // Of a sample.
 double seconds_of_packing(const Resolved& p, const Request& request) {
-    if (p.batch.in_stride != 1) { return kWidenSeconds; }
-    const double samples = static_cast<double>(p.batch.length * p.x.n), outputs = static_cast<double>(p.batch.length * p.x.outputs);
-    const bool far = stores_past_caches(samples * static_cast<double>(size_of(p.dtype)),
-                                        outputs * static_cast<double>(size_of(p.output_dtype)), request.threads);
-    return far ? kApartSeconds : kApartNearSeconds;
+    return p.batch.in_stride == 1 ? seconds_apart(p, request.threads) : kWidenSeconds;
 }
 
 // All rows as one, sums as outputs.

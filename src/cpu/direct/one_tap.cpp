@@ -38,11 +38,7 @@ bool takes_rows(const Resolved& p, const Request& request) {
 
 // Of a sample that is moved.
 double seconds_of_moved(const Resolved& p, const Request& request) {
-    const auto samples = static_cast<double>(p.batch.length * p.outer_length() * p.x.n);
-    const bool far = stores_past_caches(samples * static_cast<double>(size_of(p.dtype)),
-                                        samples * static_cast<double>(size_of(p.output_dtype)), request.threads);
-    const bool across = std::abs(p.x.in_stride) > 2;
-    return across ? (far ? kApartSeconds : kApartNearSeconds) : kWidenSeconds;
+    return std::abs(p.x.in_stride) > 2 ? seconds_apart(p, request.threads) : kWidenSeconds;
 }
 
 /// Each row times the tap, where it lies. T: of the sums' real numbers.
@@ -117,8 +113,7 @@ public:
           moves_(current_target(), problem.dtype, lines_.dtype, lines_.output_dtype, problem.output_dtype),
           put_(problem, lines_, current_target()),
           packs_(problem.dtype != lines_.dtype || problem.x.in_stride != 1 ||
-                 (problem.x.n <= kShortRow && problem.batch.out_stride == problem.x.n)),
-          as_made_(lines_.output_dtype == problem.output_dtype && lines_.trivial_epilogue) {
+                 (problem.x.n <= kShortRow && problem.batch.out_stride == problem.x.n)) {
         const Batch& batch = problem.batch;
         const bool across = std::abs(batch.in_stride) == 1;
         const auto bytes = static_cast<std::int64_t>(size_of(problem.dtype));
@@ -128,7 +123,7 @@ public:
         if (problem.x.n <= 2 * count_) { count_ = problem.x.n; }
         const auto samples = static_cast<double>(batch.length * problem.outer_length() * problem.x.n);
         const bool long_runs = count_ >= kFewestPastCaches || (packs_ && batch.out_stride == count_);
-        past_caches_ = as_made_ && long_runs &&
+        past_caches_ = put_.as_made() && long_runs &&
                        stores_past_caches(samples * static_cast<double>(size_of(problem.dtype)),
                                           samples * static_cast<double>(size_of(problem.output_dtype)), request.threads);
         seconds_ = samples * seconds_of_moved(problem, request);
@@ -159,10 +154,9 @@ private:
     // Rows of the first block, after which the others begin where a line of the cache does.
     [[nodiscard]] std::int64_t rows_to_boundary(const core::Input& input) const {
         const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
-        const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(input.main.data) % kCacheLine);
-        const std::int64_t lead = (kCacheLine - past) / bytes;
-        const bool whole_lines = problem_.batch.in_stride == 1 && rows_ * bytes % kCacheLine == 0 && past % bytes == 0;
-        return whole_lines && past != 0 && lead < rows_ ? lead : rows_;
+        const std::int64_t lead = elements_to_line(input.main.data, bytes);
+        const bool whole_lines = problem_.batch.in_stride == 1 && rows_ * bytes % kCacheLine == 0;
+        return whole_lines && lead > 0 && lead < rows_ ? lead : rows_;
     }
 
     [[nodiscard]] std::int64_t slot_elements() const {
@@ -186,7 +180,7 @@ private:
             std::byte* const line = out + r * batch.out_stride * out_bytes;
             T* const products = packed + r * length;
             const T* const samples = packs_ ? products : reinterpret_cast<const T*>(in) + r * batch.in_stride * parts_;
-            if (as_made_ && !past_caches_) {
+            if (put_.as_made() && !past_caches_) {
                 scale_(line, samples, length, finish_);
                 continue;
             }
@@ -207,7 +201,7 @@ private:
     FinishSums<T> scale_;
     LineMoves moves_;
     RunStore<T> put_;
-    bool packs_, as_made_, past_caches_ = false;
+    bool packs_, past_caches_ = false;
     std::int64_t rows_ = 1, count_ = 1;
     double seconds_ = 0;
     int threads_ = 1;

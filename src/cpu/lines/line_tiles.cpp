@@ -145,11 +145,10 @@ private:
         const bool in_place = !gathers_ || problem_.x.in_stride == 1;
         const std::int64_t bytes = in_place ? out_bytes_ : static_cast<std::int64_t>(size_of(problem_.dtype));
         const std::int64_t stride = in_place ? problem_.batch.out_stride : problem_.batch.in_stride;
-        const auto address = reinterpret_cast<std::uintptr_t>(in_place ? output.data : input.main.data);
-        const std::int64_t past = static_cast<std::int64_t>(address % kCacheLine);
-        const std::int64_t lead = (kCacheLine - past) / bytes;
-        const bool whole_lines = stride == 1 && rows_ * bytes % kCacheLine == 0 && past % bytes == 0 && lead % together_ == 0;
-        return whole_lines && past != 0 && lead < rows_ ? lead : std::min(rows_, problem_.batch.length);
+        const void* const address = in_place ? output.data : input.main.data;
+        const std::int64_t lead = elements_to_line(address, bytes);
+        const bool whole_lines = stride == 1 && rows_ * bytes % kCacheLine == 0 && lead % together_ == 0;
+        return whole_lines && lead > 0 && lead < rows_ ? lead : std::min(rows_, problem_.batch.length);
     }
 
     void prepare_filters(const core::Request& each, bool all_filters, int threads, const PrepareLines& prepare) {
@@ -467,17 +466,26 @@ std::unique_ptr<core::Executable> prepare_side_by_side(const LineLayout& layout,
     return std::make_unique<SideBySide>(layout, request, prepare);
 }
 
+namespace {
+
+double rows_of(const Resolved& p) { return static_cast<double>(p.batch.length) * static_cast<double>(p.outer_length()); }
+double samples_of(const Resolved& p) { return p.x.n == kUnknownLength ? 1 : static_cast<double>(p.x.n); }
+double outputs_of(const Resolved& p) { return p.x.n == kUnknownLength ? 1 : static_cast<double>(p.x.outputs); }
+
+}  // namespace
+
+double seconds_apart(const Resolved& p, int threads) {
+    const bool far = stores_past_caches(rows_of(p) * samples_of(p) * static_cast<double>(size_of(p.dtype)),
+                                        rows_of(p) * outputs_of(p) * static_cast<double>(size_of(p.output_dtype)), threads);
+    return far ? kApartSeconds : kApartNearSeconds;
+}
+
 double seconds_of_moving(const LineLayout& layout, int threads) {
     const Resolved& p = layout.problem;
-    const double rows = static_cast<double>(p.batch.length) * static_cast<double>(p.outer_length());
-    const double in = p.x.n == kUnknownLength ? 1 : static_cast<double>(p.x.n);
-    const double out = p.x.n == kUnknownLength ? 1 : static_cast<double>(p.x.outputs);
-    const bool far = stores_past_caches(rows * in * static_cast<double>(size_of(p.dtype)),
-                                        rows * out * static_cast<double>(size_of(p.output_dtype)), threads);
-    const double apart = far ? kApartSeconds : kApartNearSeconds;
+    const double apart = seconds_apart(p, threads);
     const double gather = !layout.gathers ? 0 : p.x.in_stride == 1 ? kWidenSeconds : apart;
     const double scatter = !layout.scatters ? 0 : p.x.out_stride == 1 ? kWidenSeconds : apart;
-    return rows * (gather * in + scatter * out);
+    return rows_of(p) * (gather * samples_of(p) + scatter * outputs_of(p));
 }
 
 }  // namespace tapline::cpu

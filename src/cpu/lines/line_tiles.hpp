@@ -37,6 +37,9 @@ std::unique_ptr<core::Executable> prepare_side_by_side(const LineLayout& layout,
 inline constexpr double kApartSeconds = 0.6e-9, kApartNearSeconds = 0.2e-9;
 inline constexpr double kWidenSeconds = 0.13e-9;
 
+/// Of an element whose neighbours in memory are those of other rows, in work of so many threads.
+double seconds_apart(const core::Resolved& problem, int threads);
+
 /// What moving samples to lines and outputs back takes beside the algorithm's own time, on all of so many threads together.
 double seconds_of_moving(const LineLayout& layout, int threads);
 

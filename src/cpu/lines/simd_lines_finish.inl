@@ -20,6 +20,14 @@ HWY_INLINE auto without_fraction(hn::Vec<hn::ScalableTag<T>> v) {
         return hn::DemoteTo(d32, v);
     }
 }
+/// The low bits of integers of 32 bits, as many as a vector of T has lanes.
+template <class T, class Out, class Numbers>
+HWY_INLINE void store_low_bits(Out* to, Numbers numbers) {
+    using Bits = std::make_unsigned_t<Out>;
+    const hn::Rebind<std::uint32_t, hn::ScalableTag<T>> bits;
+    const hn::Rebind<Bits, hn::ScalableTag<T>> low_bits;
+    hn::StoreU(hn::TruncateTo(low_bits, hn::BitCast(bits, numbers)), low_bits, reinterpret_cast<Bits*>(to));
+}
 template <class Out, class T>
 HWY_INLINE void round_vector(Out* to, hn::Vec<hn::ScalableTag<T>> v) {
     const hn::ScalableTag<T> d;
@@ -28,10 +36,7 @@ HWY_INLINE void round_vector(Out* to, hn::Vec<hn::ScalableTag<T>> v) {
     v = hn::IfThenElseZero(hn::Eq(v, v), v);
     v = hn::Min(hn::Max(v, least), most);
     if constexpr (sizeof(T) == 4) {  // what is within the type's range is its low bits
-        const hn::Rebind<std::uint32_t, decltype(d)> bits;
-        const hn::Rebind<std::make_unsigned_t<Out>, decltype(d)> low_bits;
-        hn::StoreU(hn::TruncateTo(low_bits, hn::BitCast(bits, hn::NearestInt(v))), low_bits,
-                   reinterpret_cast<std::make_unsigned_t<Out>*>(to));
+        store_low_bits<T>(to, hn::NearestInt(v));
     } else {
         const hn::Rebind<Out, decltype(d)> narrow;
         hn::StoreU(hn::DemoteTo(narrow, without_fraction<T>(hn::Round(v))), narrow, to);
@@ -83,14 +88,8 @@ HWY_INLINE void truncate_vectors(Out* to, const T* sums, const SumsFinish<T>& fi
             return;
         }
     } else if (hn::AllTrue(d, fits)) {
-        using Bits = std::make_unsigned_t<Out>;
-        const hn::Rebind<std::uint32_t, decltype(d)> bits;
-        const hn::Rebind<Bits, decltype(d)> low_bits;
         HWY_UNROLL(4)
-        for (int i = 0; i < V; ++i) {
-            hn::StoreU(hn::TruncateTo(low_bits, hn::BitCast(bits, without_fraction<T>(v[i]))), low_bits,
-                       reinterpret_cast<Bits*>(to + i * L));
-        }
+        for (int i = 0; i < V; ++i) { store_low_bits<T>(to + i * L, without_fraction<T>(v[i])); }
         return;
     }
     HWY_ALIGN T lanes[L];
