@@ -6,12 +6,14 @@
 #include "support/case.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
+#include "support/drawn_cases.hpp"
 #include "support/errors.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {
 namespace {
 
+constexpr int kShards = 4;
 constexpr std::int64_t kDefaultCases = 160;
 
 class FiltersOnDevice : public GpuTest {
@@ -32,15 +34,15 @@ protected:
     }
 };
 
-TEST_F(FiltersOnDevice, Drawn) {
+class FiltersDrawn : public FiltersOnDevice, public ::testing::WithParamInterface<int> {};
+
+TEST_P(FiltersDrawn, AgreeWithTheTextbook) {
     constexpr std::array<Dtype, 6> kTypes{Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::complex64, Dtype::complex128};
     constexpr std::array<Mode, 4> kModes{Mode::full, Mode::same, Mode::causal, Mode::leading};
     constexpr std::array<std::int64_t, 5> kMostTaps{8, 64, 300, 3000, 9000};
-    const auto first = static_cast<std::uint64_t>(environment_number("TAPLINE_PROPERTY_SEED", 1));
-    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases);
-    for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) {
-        const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
-        SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + " TAPLINE_PROPERTY_CASES=1");
+    const auto shard = static_cast<std::uint64_t>(GetParam());
+    for_each_seed({.cases = kDefaultCases, .shares = kShards, .first = 1 + shard, .step = kShards}, [&](std::uint64_t seed) {
+        SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed));
         Random random(seed);
         Problem p;
         p.taps = between(1, pick(kMostTaps, random), random);
@@ -58,8 +60,10 @@ TEST_F(FiltersOnDevice, Drawn) {
         if (chance(0.2, random)) { p.input_sample_stride = 2; }
         if (p.batch % std::max<std::int64_t>(p.filter_count, 1) != 0) { p.filter_count = 0; }
         expect_right(p, {.device = "cuda"}, random, chance(0.2, random));
-    }
+    });
 }
+
+INSTANTIATE_TEST_SUITE_P(Shards, FiltersDrawn, ::testing::Range(0, kShards));
 
 // Rows that one transform takes as a whole, so many that plans take them so.
 TEST_F(FiltersOnDevice, OfWholeRows) {

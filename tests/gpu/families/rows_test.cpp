@@ -21,7 +21,8 @@ protected:
         const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = name_});
         for (const std::size_t in_offset : {std::size_t{0}, size_of(real_part_of(p.dtype))}) {
             const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data(), 0, in_offset);
-            ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+            const std::byte* const first = in.data() + input_start(p) * static_cast<std::int64_t>(size_of(p.dtype));
+            ASSERT_EQ(compare(p, out.data(), first, taps.data(), false), "") << describe(p);
         }
     }
 };
@@ -306,6 +307,7 @@ TEST_F(Words, InterleavedChannelsOfRecordings) {
     Random random(216);
     for (const std::int64_t channels : {2, 3, 5, 16}) {
         for (const Dtype type : {Dtype::f32, Dtype::f16, Dtype::u8}) {
+            if (channels == 2 && type == Dtype::f32) { continue; }  // rungs are asked about them as complex samples
             Problem p;
             FilteredAxis axis;
             axis.length = 25;

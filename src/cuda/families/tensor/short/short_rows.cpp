@@ -173,6 +173,11 @@ Limited by: memory
         }
         if (p.x.boundary == kConstant) { return "a constant boundary adds what is no product with samples"; }
         if (std::max(std::abs(p.x.origin), p.x.k) > kMostTaps) { return "a window too far from its outputs"; }
+        // A piece from host memory has the positions that windows reach, and nothing else: what a boundary repeats is found there
+        // only if all of the row is.
+        if (p.x.boundary != kZero && (p.x.origin < 0 || p.x.outputs + p.x.k - 1 - p.x.origin < p.x.n)) {
+            return "windows that leave out samples of a row, some of which a boundary repeats";
+        }
         if (p.x.boundary != kZero && p.x.k > kMostTapsRepeated) {
             return "more than " + std::to_string(kMostTapsRepeated) + " taps meet repeated samples";
         }
