@@ -1,6 +1,8 @@
 // Short rows, which become columns of a block: the bits of each row by itself, also where every row has a filter of its own.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "support/buffers.hpp"
 #include "support/draw.hpp"
 #include "tapline/tapline.hpp"
@@ -78,6 +80,65 @@ TEST(DirectColumns, TheBitsOfEachRowByItself) {
                                       alone.data() + static_cast<std::size_t>(o) * out_bytes, out_bytes),
                           0)
                     << "output " << o << " of channel " << channel << " of recording " << recording << ": " << test::describe(p);
+            }
+        }
+    }
+    EXPECT_GT(columns, 150);
+}
+
+// Masks of a column over views of images: backwards, every second or third pixel, with gaps between their rows.
+TEST(DirectColumns, ColumnsOfViewsHaveTheBitsOfEachByItself) {
+    Random random(42);
+    int columns = 0;
+    for (int i = 0; i < 250; ++i) {
+        const std::int64_t step = test::pick(std::vector<std::int64_t>{-1, 2, -2, 3, 4}, random);
+        const std::int64_t width = test::between(2, test::chance(0.3, random) ? 300 : 40, random);
+        const std::int64_t length = test::between(1, test::chance(0.2, random) ? 900 : 70, random);
+        const std::int64_t gap = test::chance(0.5, random) ? 0 : test::between(0, 9, random);
+        const std::int64_t line = (width * std::abs(step) + gap) * (test::chance(0.5, random) ? -1 : 1);
+        const std::int64_t taps = test::between(1, 64, random);
+        const Mode mode = test::pick(std::vector<Mode>{Mode::same, Mode::full, Mode::causal}, random);
+        const Boundary boundary = test::pick(
+            std::vector<Boundary>{Boundary::zero, Boundary::constant, Boundary::reflect, Boundary::wrap, Boundary::nearest},
+            random);
+        const Dtype dtype =
+            test::pick(std::vector<Dtype>{Dtype::f32, Dtype::f32, Dtype::f64, Dtype::f16, Dtype::i16, Dtype::u8}, random);
+        Problem row{.length = length, .taps = taps, .mode = mode, .boundary = boundary, .dtype = dtype};
+        if (is_integer(dtype)) { row.real_taps = row.output_dtype = Dtype::f32; }
+        row.constant = boundary == Boundary::constant ? 3 : 0;
+        row.scale = test::chance(0.3, random) ? 0.5 : 1;
+        const std::int64_t outputs = output_length(row);
+        Problem p = row;
+        p.length = p.taps = 0;
+        p.axes = {
+            {.length = length, .taps = taps, .mode = mode, .boundary = boundary, .input_stride = line, .output_stride = width},
+            {.length = width, .taps = 1, .boundary = boundary, .input_stride = step, .output_stride = 1}};
+        const Dtype of_taps = taps_dtype(p), of_outputs = output_dtype(p);
+        GuardedBuffer in(bytes_of(input_extent(p), dtype), 0), filter(bytes_of(taps, of_taps), 0);
+        GuardedBuffer out(bytes_of(output_extent(p), of_outputs), 0);
+        test::fill_random(in.data(), dtype, input_extent(p), random);
+        test::fill_random(filter.data(), of_taps, taps, random);
+        const PlanOptions options{.device = "cpu", .algorithm = "direct", .threads = 2};
+        const Plan plan = make_plan(p, filter.data(), options);
+        columns += plan.explain().find("columns of") != std::string::npos ? 1 : 0;
+        const unsigned char* const first = in.data() + input_start(p) * static_cast<std::int64_t>(size_of(dtype));
+        plan.execute(out.data(), first);
+        ASSERT_TRUE(out.guards_intact() && in.guards_intact()) << test::describe(p);
+
+        std::vector<std::byte> alone_in(bytes_of(length, dtype)), alone(bytes_of(outputs, of_outputs));
+        const std::size_t in_bytes = size_of(dtype), out_bytes = size_of(of_outputs);
+        const Plan plan_alone = make_plan(row, filter.data(), options);
+        for (std::int64_t c = 0; c < width; ++c) {
+            for (std::int64_t s = 0; s < length; ++s) {
+                std::memcpy(alone_in.data() + static_cast<std::size_t>(s) * in_bytes,
+                            first + (s * line + c * step) * static_cast<std::int64_t>(in_bytes), in_bytes);
+            }
+            plan_alone.execute(alone.data(), alone_in.data());
+            for (std::int64_t o = 0; o < outputs; ++o) {
+                ASSERT_EQ(std::memcmp(out.data() + static_cast<std::size_t>(o * width + c) * out_bytes,
+                                      alone.data() + static_cast<std::size_t>(o) * out_bytes, out_bytes),
+                          0)
+                    << "output " << o << " of column " << c << ": " << test::describe(p) << plan.explain();
             }
         }
     }

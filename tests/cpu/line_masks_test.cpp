@@ -55,6 +55,20 @@ TEST(LineMasks, RowsOfIntegersAndOfViewsAreSignals) {
     EXPECT_TRUE(view(-900, -1, 1, 1));
 }
 
+TEST(LineMasks, ColumnsOfNarrowViewsAreSignals) {
+    const auto view = [](std::int64_t width, std::int64_t down, std::int64_t across, std::int64_t rows, std::int64_t columns) {
+        Problem p{.mode = Mode::same};
+        p.axes = {{.length = 2000, .taps = rows, .input_stride = down, .output_stride = width},
+                  {.length = width, .taps = columns, .input_stride = across, .output_stride = 1}};
+        return goes_as_signals(make_plan(p, std::vector<float>(static_cast<std::size_t>(rows * columns), 0.5F), {.device = "cpu"}));
+    };
+    EXPECT_TRUE(view(98, -98, -1, 6, 1));
+    EXPECT_TRUE(view(98, 1, 2000, 6, 1));
+    EXPECT_TRUE(view(200, 800, 2, 6, 1));
+    EXPECT_FALSE(view(200, 800, 2, 6, 2));
+    EXPECT_FALSE(view(900, -900, -1, 6, 1));
+}
+
 // The rows of the whole are signals, and so are a part's, which has more samples beside them than its outputs need.
 TEST(LineMasks, PartsGoAsTheWhole) {
     for (const auto& [height, width] : {std::pair<std::int64_t, std::int64_t>{1, 10}, {9, 1}}) {

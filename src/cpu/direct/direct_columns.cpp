@@ -16,6 +16,7 @@
 #include "cpu/direct/calls/direct_cost.hpp"
 #include "cpu/direct/calls/direct_shape.hpp"
 #include "cpu/direct/simd_columns.hpp"
+#include "cpu/lines/line_moves.hpp"
 #include "cpu/lines/line_store.hpp"
 
 namespace tapline::cpu {
@@ -134,6 +135,15 @@ Blocks blocks_of(const LineLayout& layout) {
     return frames_of(layout).value_or(Blocks{.problem = layout.problem, .reordered = layout.reordered});
 }
 
+// Rows of one filter whose samples follow each other in memory backwards, or are every second or third element, in lines that hold
+// nothing else: they become rows side by side on their way to a block.
+bool are_apart(const Resolved& p) {
+    constexpr std::int64_t kMostBetween = 4;
+    const std::int64_t step = std::abs(p.batch.in_stride), line = std::abs(p.x.in_stride);
+    return p.filters == 1 && p.batch.in_stride != 1 && step >= 1 && step <= kMostBetween && p.batch.length > 1 &&
+           line >= step * p.batch.length && p.batch.out_stride == 1;
+}
+
 // Rows side by side whose window leaves the L1 cache, of real samples: here they are stored past the caches and asked for ahead.
 // 512 columns of 13,865 under 42 taps take 5.6 ms so and 6.9 in panels, 1,000 of 8,000 doubles under 25 9.7 and 13 (two threads).
 bool in_panels(const Resolved& p) {
@@ -153,11 +163,13 @@ public:
           parts_(blocks.parts),
           own_(filters > 1),
           frame_(problem_.channels.length),
-          read_turned_(problem_.batch.in_stride != 1 || frame_ > 1),
+          read_apart_(are_apart(problem_) && frame_ == 1),
+          read_turned_((problem_.batch.in_stride != 1 && !read_apart_) || frame_ > 1),
           turns_(problem_.batch.out_stride != 1 || frame_ > 1),
           flows_(!read_turned_ && !turns_ && !own_),
           step_(read_turned_ ? std::max<std::int64_t>(std::abs(problem_.x.in_stride) / frame_, 1) : 1),
           lines_(problem_of_lines(problem_, 1)),
+          moves_(current_target(), problem_.dtype, lines_.dtype, lines_.dtype, lines_.dtype),
           taps_(static_cast<const T*>(taps), static_cast<const T*>(taps) + filters * problem_.x.k),
           target_(current_target()),
           sum_(direct_kernels(target_).of<T>().real),
@@ -265,6 +277,7 @@ private:
     // From one channel of an output to the next: with filters of their own, and of many columns, whole vectors, or so few that
     // several outputs fill them.
     [[nodiscard]] std::int64_t step_of(std::int64_t columns) const {
+        if (flows_ && columns == problem_.batch.length && problem_.x.out_stride == columns) { return columns; }  // a run of outputs
         const std::int64_t most = own_ ? (read_turned_ ? 0 : kColumnsLanes) : flows_ ? kMostColumns : INT64_MAX;
         return columns > most ? round_up(columns, kColumnsLanes) : columns;
     }
@@ -434,6 +447,7 @@ private:
             const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
             const std::byte* at = static_cast<const std::byte*>(piece.data) + offset * bytes;
             if (read_turned_) { return copy_turned(block, piece, at, lines, to); }
+            if (read_apart_) { return copy_apart(block, piece, at, lines, to); }
             if (piece.stride == block.columns && block.pitch == block.columns) { return widen(to, at, lines * block.columns); }
             for (std::int64_t i = 0; i < lines; ++i) {
                 const std::byte* const ahead = at + (i + kAhead) * piece.stride * bytes;
@@ -463,6 +477,24 @@ private:
         std::fill_n(line(first + count), block.period + kDirectPadding, T{});
         if (!padded || read_turned_) { return; }
         for (std::int64_t p = first; p < first + count; ++p) { std::fill(line(p) + block.columns, line(p) + block.pitch, T{}); }
+    }
+    // `lines` samples of each row from `at` on, whose neighbours are those of the next row.
+    void copy_apart(const Block& block, const Piece& piece, const std::byte* at, std::int64_t lines, T* to) const {
+        constexpr std::int64_t kLines = 8;
+        const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
+        if (piece.stride == block.columns * piece.batch_stride && block.pitch == block.columns) {  // without gaps
+            return moves_.gather(reinterpret_cast<std::byte*>(to), 0, at, {0, piece.batch_stride}, 1, lines * block.columns);
+        }
+        const std::int64_t across = (block.columns - 1) * piece.batch_stride * bytes;
+        for (std::int64_t i = 0; i < lines; i += kLines) {
+            const std::int64_t some = std::min(kLines, lines - i);
+            for (std::int64_t j = i; j < i + some; ++j) {
+                const std::byte* const ahead = at + (j + kAhead) * piece.stride * bytes + std::min<std::int64_t>(across, 0);
+                for (std::int64_t b = 0; b <= std::abs(across); b += kCacheLine) { __builtin_prefetch(ahead + b, 0, 2); }
+            }
+            moves_.gather(reinterpret_cast<std::byte*>(to + i * block.pitch), block.pitch, at + i * piece.stride * bytes,
+                          {piece.stride, piece.batch_stride}, some, block.columns);
+        }
     }
     // `lines` samples of each row from `at` on, as columns.
     void copy_turned(const Block& block, const Piece& piece, const std::byte* at, std::int64_t lines, T* to) const {
@@ -537,10 +569,12 @@ private:
     Resolved problem_;
     bool reordered_, parts_, own_;
     std::int64_t frame_;        // channels of a sample, which follow each other
+    bool read_apart_;           // neighbouring rows' samples follow each other in memory by a step, or backwards
     bool read_turned_, turns_;  // samples, outputs of a row lie side by side, not those of neighbouring rows
     bool flows_;                // neither
     std::int64_t step_;         // from a sample to the next, in frames
     Resolved lines_;            // as if rows were lines: with the types of sums and of what is made of them
+    LineMoves moves_;
     std::vector<T> taps_;
     Target target_;
     typename DirectKernels<T>::Kernel sum_;
@@ -562,7 +596,7 @@ bool takes_columns(const LineLayout& layout, const core::Request& request) {
     if (!plain || !finite || p.x.k > kMostTaps) { return false; }
     if (frames_of(layout)) { return true; }
     if (is_complex(p.sum_dtype) || p.batch.length == 1) { return false; }
-    const bool near = p.batch.in_stride == 1, stored_near = p.batch.out_stride == 1;
+    const bool near = p.batch.in_stride == 1 || are_apart(p), stored_near = p.batch.out_stride == 1;
     const bool stored_in_rows = p.x.out_stride == 1 && p.x.outputs > 1;
     switch (layout.way) {
         case LineLayout::Way::tiles:
