@@ -196,9 +196,7 @@ void ImageDirect<T>::run(const Job& job) const {
             sum_layers(sums + rows_ * sums_pitch_, sums_pitch_, 1);
             combine(sums, call.rows, segment.count);
         }
-        for (std::int64_t r = 0; r < call.rows; ++r) {
-            lines_.store(job.out, job.plane, y + r, segment.first, segment.count, sums + r * sums_pitch_, stream);
-        }
+        lines_.store(job.out, job.plane, y, call.rows, segment.first, segment.count, sums, sums_pitch_, stream);
     }
     if (stream) { kernels_.flush(); }
 }

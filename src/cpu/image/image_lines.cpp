@@ -12,8 +12,6 @@ namespace {
 
 // Few elements of each row, as at an image's left and right edges, are no stream that the hardware would follow.
 constexpr std::int64_t kNarrow = 256, kRowsAhead = 16;
-// Elements beyond an image's left and right edges whose places are found once for several rows.
-constexpr std::int64_t kMostBeside = 64;
 
 }  // namespace
 
@@ -55,20 +53,23 @@ const T* ImageLines<T>::view(const void* in, const Plane& plane, std::int64_t y,
     return row_at(in, plane, row) + first;
 }
 
-// Elements that are in the image.
+// Elements of rows [y, y + rows) that are in the image.
 template <class T>
-void ImageLines<T>::copy(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
-    if (!read_flat_) { return copy_apart(to, 0, in, plane, y, 1, first, count); }
+void ImageLines<T>::copy(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
+                         std::int64_t first, std::int64_t count) const {
+    if (!read_flat_) { return copy_apart(to, pitch, in, plane, y, rows, first, count); }
     const std::int64_t row = plane.image * problem_.batch.in_stride + y * problem_.y.in_stride;
     if (core::is_half(problem_.dtype) || is_integer(problem_.dtype)) {
         const std::byte* const from =
             static_cast<const std::byte*>(in) + (row + first) * static_cast<std::int64_t>(size_of(problem_.dtype));
-        return moves_.gather(reinterpret_cast<std::byte*>(to), 0, from, {0, 1}, 1, count);
+        return moves_.gather(reinterpret_cast<std::byte*>(to), pitch, from, {problem_.y.in_stride, 1}, rows, count);
     }
-    std::memcpy(to, static_cast<const T*>(in) + row * parts_ + first, static_cast<std::size_t>(count) * sizeof(T));
+    const T* const from = static_cast<const T*>(in) + row * parts_ + first;
+    if (rows == 1) { return static_cast<void>(std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T))); }
+    kernels_.copy_rows(to, pitch, from, problem_.y.in_stride * parts_, rows, count);
 }
 
-// The same of rows [y, y + rows) whose elements do not lie side by side.
+// The same where the elements of a row do not lie side by side.
 template <class T>
 void ImageLines<T>::copy_apart(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
                                std::int64_t first, std::int64_t count) const {
@@ -106,76 +107,52 @@ void ImageLines<T>::gather(T* to, const void* in, const Plane& plane, std::int64
     if (outside) {
         fill(to + (from - first), from, until - from, beyond_y_);
     } else if (until > from) {
-        copy(to + (from - first), in, plane, row, from, until - from);
+        copy(to + (from - first), 0, in, plane, row, 1, from, until - from);
     }
     const std::int64_t there = outside ? -1 : row;
-    gather_beside(to, in, plane, there, first, first, from);
-    gather_beside(to, in, plane, there, first, until, last);
+    gather_beside(to, 0, in, plane, there, 1, first, {first, from}, {from, until});
+    gather_beside(to, 0, in, plane, there, 1, first, {until, last}, {from, until});
 }
 
 template <class T>
 void ImageLines<T>::gather_rows(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
                                 std::int64_t first, std::int64_t count) const {
-    const std::int64_t beside = std::max<std::int64_t>(-first, 0) + std::max<std::int64_t>(first + count - in_elements(), 0);
-    if (is_in_place() && y >= 0 && y + rows <= problem_.y.n && beside <= kMostBeside) {
-        return gather_in_place(to, pitch, in, plane, y, rows, first, count);
-    }
-    if (!across_ || y < 0 || y + rows > problem_.y.n) {
+    if (rows == 1 || y < 0 || y + rows > problem_.y.n) {
         for (std::int64_t r = 0; r < rows; ++r) { gather(to + r * pitch, in, plane, y + r, first, count); }
         return;
     }
     const std::int64_t last = first + count;
     const std::int64_t from = std::clamp<std::int64_t>(0, first, last), until = std::clamp(in_elements(), from, last);
-    if (until > from) { copy_apart(to + (from - first), pitch, in, plane, y, rows, from, until - from); }
-    for (std::int64_t r = 0; r < rows; ++r) {
-        gather_beside(to + r * pitch, in, plane, y + r, first, first, from);
-        gather_beside(to + r * pitch, in, plane, y + r, first, until, last);
-    }
+    if (until > from) { copy(to + (from - first), pitch, in, plane, y, rows, from, until - from); }
+    gather_beside(to, pitch, in, plane, y, rows, first, {first, from}, {from, until});
+    gather_beside(to, pitch, in, plane, y, rows, first, {until, last}, {from, until});
 }
 
-// Rows of the image whose elements are read as they are.
+// Elements `wanted` of rows of the image, or of one beyond it (row -1), that are beyond the rows' ends; `to` has element `first` of
+// each, and those that have been gathered.
 template <class T>
-void ImageLines<T>::gather_in_place(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y,
-                                    std::int64_t rows, std::int64_t first, std::int64_t count) const {
-    const std::int64_t row_stride = problem_.y.in_stride * parts_, last = first + count;
-    const std::int64_t from = std::clamp<std::int64_t>(0, first, last), until = std::clamp(in_elements(), from, last);
-    const T* const row = row_at(in, plane, y);
-    kernels_.copy_rows(to + (from - first), pitch, row + from, row_stride, rows, until - from);
-    const Boundary boundary = problem_.x.boundary;
-    const bool is_index = boundary != Boundary::zero && boundary != Boundary::constant;
-    const auto beside = [&](std::int64_t e) {
-        T* const line = to + (e - first);
-        if (!is_index) {
-            for (std::int64_t r = 0; r < rows; ++r) { line[r * pitch] = beyond_x_[e & (parts_ - 1)]; }
-            return;
-        }
-        const std::int64_t pixel = pixel_of(e), part = e - pixel * step_;
-        const T* const read = row + core::boundary_index(boundary, pixel, problem_.x.n) * step_ + part;
-        for (std::int64_t r = 0; r < rows; ++r) { line[r * pitch] = read[r * row_stride]; }
-    };
-    for (std::int64_t e = first; e < from; ++e) { beside(e); }
-    for (std::int64_t e = until; e < last; ++e) { beside(e); }
-}
-
-// Elements [begin, end) of a row of the image, or of one beyond it (-1), that are beyond the row's ends; `to` has element `first`.
-template <class T>
-void ImageLines<T>::gather_beside(T* to, const void* in, const Plane& plane, std::int64_t row, std::int64_t first,
-                                  std::int64_t begin, std::int64_t end) const {
+void ImageLines<T>::gather_beside(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t row,
+                                  std::int64_t rows, std::int64_t first, Range wanted, Range gathered) const {
     const Boundary boundary = problem_.x.boundary;
     if (boundary == Boundary::zero || boundary == Boundary::constant) {
-        return fill(to + (begin - first), begin, end - begin, beyond_x_);
-    }
-    if (is_in_place() && step_ == 1 && row >= 0) {
-        const T* const packed = static_cast<const T*>(in) + plane.image * problem_.batch.in_stride + row * problem_.y.in_stride;
-        for (std::int64_t e = begin; e < end; ++e) { to[e - first] = packed[core::boundary_index(boundary, e, problem_.x.n)]; }
+        for (std::int64_t e = wanted.begin; e < wanted.end; ++e) {
+            for (std::int64_t r = 0; r < rows; ++r) { to[r * pitch + (e - first)] = beyond_x_[e & (parts_ - 1)]; }
+        }
         return;
     }
-    for (std::int64_t e = begin; e < end;) {  // what is left of one pixel at a time
+    const T* const source = is_in_place() ? row_at(in, plane, row) : to - first;
+    const std::int64_t from_pitch = is_in_place() ? problem_.y.in_stride * parts_ : pitch;
+    const Range readable = is_in_place() ? Range{0, in_elements()} : gathered;
+    for (std::int64_t e = wanted.begin; e < wanted.end;) {  // what is left of one pixel at a time
         const std::int64_t pixel = pixel_of(e);
         const std::int64_t part = e - pixel * step_;
-        const std::int64_t elements = std::min(step_ - part, end - e);
-        const std::int64_t read = core::boundary_index(boundary, pixel, problem_.x.n);
-        copy(to + (e - first), in, plane, row, read * step_ + part, elements);
+        const std::int64_t elements = std::min(step_ - part, wanted.end - e);
+        const std::int64_t read = core::boundary_index(boundary, pixel, problem_.x.n) * step_ + part;
+        const bool reads = read >= readable.begin && read + elements <= readable.end;
+        if (!reads) { copy(to + (e - first), pitch, in, plane, row, rows, read, elements); }
+        for (std::int64_t i = 0; reads && i < elements; ++i) {
+            for (std::int64_t r = 0; r < rows; ++r) { to[r * pitch + (e + i - first)] = source[r * from_pitch + read + i]; }
+        }
         e += elements;
     }
 }
@@ -198,26 +175,33 @@ T* ImageLines<T>::target(void* out, const Plane& plane, std::int64_t y, std::int
 }
 
 template <class T>
-void ImageLines<T>::store(void* out, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count, T* sums,
-                          bool stream) const {
-    if (T* const to = target(out, plane, y, first, count)) { return kernels_.store(to, sums, count, {}, stream); }
-    const std::int64_t sample_stride = written_flat_ ? 1 : problem_.x.out_stride;
+void ImageLines<T>::store(void* out, const Plane& plane, std::int64_t y, std::int64_t rows, std::int64_t first, std::int64_t count,
+                          T* sums, std::int64_t pitch, bool stream) const {
     const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
-    const std::int64_t samples = first / parts_ * sample_stride;
-    std::byte* const at = static_cast<std::byte*>(out) +
-                          (plane.image * problem_.batch.out_stride + y * problem_.y.out_stride + plane.channel + samples) * bytes;
-    if (core::is_half(problem_.output_dtype)) {
-        if (epilogue_.active) { kernels_.store(sums, sums, count, epilogue_, false); }
-        return moves_.scatter(at, {0, sample_stride}, reinterpret_cast<const std::byte*>(sums), 0, 1, count, false);
+    const std::int64_t sample = problem_.batch.out_stride * plane.image + plane.channel + first / parts_ * out_step();
+    std::byte* const to = static_cast<std::byte*>(out) + (sample + y * problem_.y.out_stride) * bytes;
+    if (!core::is_half(problem_.output_dtype)) {
+        for (std::int64_t r = 0; r < rows; ++r) {
+            store_row(to + r * problem_.y.out_stride * bytes, count, sums + r * pitch, stream);
+        }
+        return;
     }
+    for (std::int64_t r = 0; epilogue_.active && r < rows; ++r) {
+        kernels_.store(sums + r * pitch, sums + r * pitch, count, epilogue_, false);
+    }
+    moves_.scatter(to, {problem_.y.out_stride, out_step()}, reinterpret_cast<const std::byte*>(sums), pitch, rows, count, false);
+}
+
+template <class T>
+void ImageLines<T>::store_row(std::byte* to, std::int64_t count, T* sums, bool stream) const {
     const bool as_made = problem_.output_dtype == problem_.sum_dtype && problem_.overflow != Overflow::truncate;
-    if (written_flat_ && parts_ == 1 && as_made) {
-        return kernels_.store(reinterpret_cast<T*>(at), sums, count, epilogue_, stream);
+    if (is_plain_output() || (written_flat_ && parts_ == 1 && as_made)) {
+        return kernels_.store(reinterpret_cast<T*>(to), sums, count, epilogue_, stream);
     }
     core::Output row;
-    row.data = at;
+    row.data = to;
     row.count = count / parts_;
-    row.stride = sample_stride;
+    row.stride = out_step();
     if (parts_ == 2) {
         core::store(problem_, row, 0, 0, row.count, reinterpret_cast<std::complex<T>*>(sums));
     } else {

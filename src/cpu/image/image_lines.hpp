@@ -36,12 +36,14 @@ public:
     [[nodiscard]] bool is_in_place() const { return read_flat_ && problem_.dtype == problem_.sum_dtype; }
     /// Whether sums are the output as they are.
     [[nodiscard]] bool is_plain_output() const { return written_flat_ && problem_.trivial_epilogue; }
-    /// Rows that are best gathered at once: those that share lines of the cache where columns are what memory has.
-    [[nodiscard]] std::int64_t rows_together() const { return across_ ? kRowsTogether : 1; }
+    /// Rows that are best gathered at once: those that share lines of the cache where columns are what memory has, and short ones.
+    [[nodiscard]] std::int64_t rows_together() const {
+        return across_ ? kRowsTogether : in_elements() <= kShortRow ? kShortRows : 1;
+    }
     /// How many rows from y on may be gathered at once, at most `most` >= 1.
     [[nodiscard]] std::int64_t rows_at_once(std::int64_t y, std::int64_t most) const {
-        const bool inside = (across_ || is_in_place()) && y >= 0 && y < problem_.y.n;
-        return inside ? std::min({most, kRowsTogether, problem_.y.n - y}) : 1;
+        if (y < 0 || y >= problem_.y.n) { return 1; }
+        return std::min({most, is_in_place() ? kRowsTogether : rows_together(), problem_.y.n - y});
     }
 
     /// The address of element `first` of row y, if [first, first + count) can be read where it is, else null.
@@ -59,29 +61,34 @@ public:
 
     /// Where elements [first, first + count) of output row y may be written as sums, else null.
     [[nodiscard]] T* target(void* out, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
-    /// Sums to elements [first, first + count) of output row y, with the epilogue; first and count are multiples of parts().
-    /// `sums` may be modified, and is followed by kImagePadding readable elements.
-    void store(void* out, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count, T* sums, bool stream) const;
+    /// Sums, lines of them `pitch` apart, to elements [first, first + count) of output rows [y, y + rows), with the epilogue; first
+    /// and count are multiples of parts(). `sums` may be modified, and each line is followed by kImagePadding readable elements.
+    void store(void* out, const Plane& plane, std::int64_t y, std::int64_t rows, std::int64_t first, std::int64_t count, T* sums,
+               std::int64_t pitch, bool stream) const;
 
 private:
-    static constexpr std::int64_t kRowsTogether = 32;
-
+    static constexpr std::int64_t kRowsTogether = 32, kShortRows = 8;
+    static constexpr std::int64_t kShortRow = 256;  ///< elements
     /// Of an image whose elements are read as they are.
     [[nodiscard]] const T* row_at(const void* in, const Plane& plane, std::int64_t y) const {
         return static_cast<const T*>(in) + (plane.image * problem_.batch.in_stride + y * problem_.y.in_stride) * parts_;
     }
+    [[nodiscard]] std::int64_t out_step() const { return written_flat_ ? 1 : problem_.x.out_stride; }
     [[nodiscard]] std::int64_t pixel_of(std::int64_t element) const {
         if (step_ == 1) { return element; }
         return element >= 0 ? element / step_ : -((-element + step_ - 1) / step_);
     }
+    void store_row(std::byte* to, std::int64_t count, T* sums, bool stream) const;
     void fill(T* to, std::int64_t first, std::int64_t count, const T* value) const;
-    void copy(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
-    void gather_in_place(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
-                         std::int64_t first, std::int64_t count) const;
+    void copy(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows, std::int64_t first,
+              std::int64_t count) const;
     void copy_apart(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
                     std::int64_t first, std::int64_t count) const;
-    void gather_beside(T* to, const void* in, const Plane& plane, std::int64_t row, std::int64_t first, std::int64_t begin,
-                       std::int64_t end) const;
+    struct Range {
+        std::int64_t begin, end;
+    };
+    void gather_beside(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t row, std::int64_t rows,
+                       std::int64_t first, Range wanted, Range gathered) const;
 
     const core::Resolved& problem_;
     const ImageKernels<T>& kernels_;

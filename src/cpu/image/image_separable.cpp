@@ -217,9 +217,7 @@ private:
             }
             if (in_place) { continue; }
             if (!mask.exact_specials) { repair(job, mask, y, count); }
-            for (std::int64_t r = 0; r < count; ++r) {
-                lines_.store(job.out, job.plane, y + r, job.segment.first, job.segment.count, to + r * pitch, stream);
-            }
+            lines_.store(job.out, job.plane, y, count, job.segment.first, job.segment.count, to, pitch, stream);
         }
         if (stream) { kernels_.flush(); }
     }

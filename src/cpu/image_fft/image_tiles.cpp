@@ -83,11 +83,11 @@ void ImageTiles<T>::store(const TileUnit& unit, T* sums, T* line, bool stream) c
     for (int side = 0; side < sides(unit); ++side) {
         const ImageTile& tile = unit.tile[side];
         T* const from = sums + side * layout_.im_offset;
+        if (shape_.pairs && is_contiguous()) {
+            lines_.store(unit.out, unit.plane, tile.y, tile.rows, tile.x, tile.samples, from, shape_.pitch, stream);
+            continue;
+        }
         for (std::int64_t r = 0; r < tile.rows; ++r) {
-            if (shape_.pairs && is_contiguous()) {
-                lines_.store(unit.out, unit.plane, tile.y + r, tile.x, tile.samples, from + r * shape_.pitch, stream);
-                continue;
-            }
             visit_runs(from, r * shape_.pitch, tile.samples, [&](T* run, std::int64_t offset, std::int64_t count) {
                 if (shape_.pairs) {
                     std::copy_n(run, count, line + offset);
@@ -95,7 +95,7 @@ void ImageTiles<T>::store(const TileUnit& unit, T* sums, T* line, bool stream) c
                     fft_kernels_.join(line + 2 * offset, run, run + layout_.im_offset, count);
                 }
             });
-            lines_.store(unit.out, unit.plane, tile.y + r, tile.x * parts(), tile.samples * parts(), line, stream);
+            lines_.store(unit.out, unit.plane, tile.y + r, 1, tile.x * parts(), tile.samples * parts(), line, 0, stream);
         }
     }
     if (stream) { kernels_.flush(); }
