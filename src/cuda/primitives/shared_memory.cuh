@@ -15,4 +15,15 @@ TAPLINE_HOST_DEVICE constexpr bool lacks_shared_memory([[maybe_unused]] int byte
 #endif
 }
 
+/// Whether code is made for nothing but GPUs whose blocks have k227KB of it: 9.0a is 9.0 alone. Kernels that are chosen where there
+/// is less are compiled to nothing.
+TAPLINE_HOST_DEVICE constexpr bool has_227_kb() {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    return true;
+#else
+    return false;
+#endif
+}
+inline constexpr int k227KB = 227 * 1024;
+
 }  // namespace tapline::cuda

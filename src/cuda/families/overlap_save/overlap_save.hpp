@@ -56,7 +56,7 @@ struct Segments {
     void* sums_out;               // where they go instead of to the output, or null
     std::int64_t sums_row;
     int real_taps;      // of complex samples
-    int step_segments;  // one filter: from one of a warp's segments to its next: so many rows and segments
+    int step_segments;  // from one of a warp's segments to its next: so many rows and segments; in runs 0 and 1
     std::int64_t step_rows;
     int longer;            // so many of the warps that begin at once have a segment more than the others: they read first
     std::int64_t filters;  // in runs: row r has filter (first_filter + r) % filters; 0: rows have spectra and taps of their own
@@ -119,6 +119,11 @@ struct Shape {
 /// Of one segment: 16 warps in double would have 128 registers a thread, which its 32 points alone take.
 template <class T>
 inline constexpr int kMostWarps = sizeof(T) == 8 ? 8 : 16;
+
+/// Segments of so many warps have one kernel for rows under one filter and, in runs, rows with filters of their own: where a
+/// spectrum has no place to stay both would be the same but for the order of segments.
+template <int kWarps>
+inline constexpr bool kInAnyOrder = kWarps >= 8;
 
 /// Segments of so many warps can take part of a filter, adding to sums.
 inline constexpr int kLeastWarpsOfParts = 8;

@@ -1,6 +1,8 @@
 // How overlap-save's samples and spectra come to shared memory while something else is computed.
 #pragma once
 
+#include <climits>
+
 #include "cuda/families/overlap_save/overlap_save.hpp"
 #include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/bulk_copy.cuh"
@@ -72,6 +74,31 @@ struct SegmentInRun {
     [[nodiscard]] __device__ __forceinline__ std::int64_t filter(const Segments& g) const {
         const std::int64_t f = g.first_filter + column;
         return f >= g.filters ? f - g.filters : f;
+    }
+};
+/// Of either, as the launch says: by steps if g.filters is 0, else in runs. A run's steps are single segments, and from one row to
+/// the next with its filter.
+struct SegmentInOrder : SegmentInRun {
+    static __device__ __forceinline__ SegmentInOrder first(const Segments& g, std::int64_t rows, std::int64_t slot) {
+        if (g.filters != 0) { return {SegmentInRun::first(g, rows, slot)}; }
+        const SegmentInStep p = SegmentInStep::first(g, rows, slot);
+        return {{p.row, p.index, p.row < rows ? INT_MAX : 0, 0}};
+    }
+    [[nodiscard]] __device__ __forceinline__ bool exists(std::int64_t rows) const { return left > 0 && row < rows; }
+    [[nodiscard]] __device__ __forceinline__ SegmentInOrder next(const Segments& g, std::int64_t rows) const {
+        SegmentInOrder p = *this;
+        --p.left;
+        p.row += g.step_rows;
+        p.index += g.step_segments;
+        if (p.index >= g.segments) {
+            p.index -= g.segments;
+            p.row += max(g.filters, std::int64_t{1});
+        }
+        if (g.filters != 0 && p.row >= rows) { p.row = ++p.column; }
+        return p;
+    }
+    [[nodiscard]] __device__ __forceinline__ std::int64_t filter(const Segments& g) const {
+        return g.filters == 0 ? row : SegmentInRun::filter(g);
     }
 };
 

@@ -35,7 +35,9 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     constexpr bool kSpectrumInShared = kSpectrum == Spectrum::block;
     constexpr bool kRows = kSpectrum == Spectrum::row;
     constexpr bool kKeeps = kRows && Shape::kOwnSpectrum;  // a segment's warps have a place for their spectrum
-    using Where = std::conditional_t<kRows, SegmentInRun, SegmentInStep>;
+    constexpr bool kAnyOrder = kInAnyOrder<kWarps> && !kIsWidened<S>;
+    static_assert(!(kRows && kAnyOrder));
+    using Where = std::conditional_t<kAnyOrder, SegmentInOrder, std::conditional_t<kRows, SegmentInRun, SegmentInStep>>;
     constexpr int kTwiddles = Shape::kTwiddleTable ? kM : kPoints;
     constexpr int kTables = kPairs * kWarps + kTwiddles;
     constexpr bool kCouples = Shape::kTwiddleTable && kInCouples<Point>;
@@ -48,6 +50,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     extern __shared__ uint4 shared[];
     constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kSpectrum>();
     if constexpr (lacks_shared_memory(kLayout.segments + kLayout.segment_bytes)) { return; }
+    // Where there is room for a place of their own no spectra pass.
+    if constexpr (has_227_kb() && kSpectrum == Spectrum::passing && Shape::kTwiddleTable && !kIsWidened<S>) { return; }
     char* const base = reinterpret_cast<char*>(shared);
     Point* const block_pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     Point* const twiddles = reinterpret_cast<Point*>(base + kLayout.twiddles);
@@ -65,8 +69,9 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 
     // Neighbours go to different multiprocessors, so that a last round, which is not full, keeps all of them busy.
     // Those of runs stay together: they have the same filter.
-    const std::int64_t first_segment = kRows ? static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block
-                                             : static_cast<std::int64_t>(in_block) * gridDim.x + blockIdx.x;
+    const bool in_runs = kRows || (kAnyOrder && g.filters != 0);
+    const std::int64_t first_segment = in_runs ? static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block
+                                               : static_cast<std::int64_t>(in_block) * gridDim.x + blockIdx.x;
     SegmentEnergy<S, kWarps> energy(base + kEnergyOffset);
     Where place = Where::first(g, a.rows, first_segment);
     // In global memory they lie one after the other as in the block's.

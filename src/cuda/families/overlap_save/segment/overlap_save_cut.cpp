@@ -14,8 +14,6 @@ namespace {
 
 // Outputs of a segment are a multiple of this, so that stores of all segments begin alike between 128-byte lines.
 constexpr int kOutputsUnit = 32;
-// Blocks of fewer warps with places for spectra than this give way to blocks without.
-constexpr int kLeastWarpsKeeping = 12;
 
 // The problem that sizes are compared on: an endless signal, or rows as long as their filters, whatever this one's length, so that
 // a stream, which does not know it, gives the same bits; or, of many rows under one filter, their own length.
@@ -187,7 +185,7 @@ Kernel fast_kernel(KernelOf kernel_of, const Problem& p, int warps, const cuda_a
     const Kernel passing = kernel_of(p, warps, true, Spectrum::passing);
     const Kernel keeping = kernel_of(p, warps, true, p.filters == 1 ? Spectrum::block : Spectrum::row);
     const int most = segments_of_block(passing, warps, device);
-    const int least = p.filters == 1 ? 1 : std::max(1, std::min(most, kLeastWarpsKeeping / warps));
+    const int least = p.filters == 1 ? 1 : std::max(1, std::min(most, least_keeping(warps)));
     return segments_of_block(keeping, warps, device) >= least ? keeping : passing;
 }
 

@@ -270,8 +270,8 @@ void launch_segments(const Prepared& prepared, const SegmentPlan& plan, const Jo
     in_block = static_cast<int>(std::min<std::int64_t>(in_block, divide_up(segments * a.rows, at_once)));
     std::int64_t blocks = std::min<std::int64_t>(divide_up(segments * a.rows, in_block), at_once);
     if (kernel.blocks > 1 && stays_at_a_place(blocks, segments, a.rows)) { --blocks; }
-    g.step_rows = blocks * in_block / segments;
-    g.step_segments = static_cast<int>(blocks * in_block % segments);
+    g.step_rows = kernel.in_runs ? 0 : blocks * in_block / segments;
+    g.step_segments = kernel.in_runs ? 1 : static_cast<int>(blocks * in_block % segments);
     g.longer = kernel.in_runs ? 0 : static_cast<int>(segments * a.rows % (blocks * in_block));
     g.run = static_cast<int>(divide_up(segments * a.rows, blocks * in_block));
     if (kernel.checked) { g.checks = checks_of(prepared, plan, own, launch); }

@@ -20,6 +20,9 @@ struct Kernel {
     int staged_lines = 0;  ///< of tiles that it stages; 0: of none
 };
 
+/// Blocks of fewer segments with places for spectra than this, of rows with filters of their own, give way to blocks without.
+constexpr int least_keeping(int warps) { return warps < 12 ? 12 / warps : 1; }
+
 /// What all kernels of a size share.
 template <class S, int kWarps, class Sizes>
 Kernel kernel_of_size() {
