@@ -56,6 +56,7 @@ const std::vector<const Rung*>& ladder() {
         &overlap_save_rung(),
         &overlap_save_parts(),
         &overlap_save_large(),
+        &overlap_save_pairs(),
         &overlap_save_long(),
         &overlap_save_cluster(),
         &overlap_save_checked(),

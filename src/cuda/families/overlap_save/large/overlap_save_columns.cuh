@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/families/overlap_save/large/overlap_save_column_points.cuh"
+#include "cuda/families/overlap_save/large/overlap_save_columns_apart.cuh"
 #include "cuda/families/overlap_save/large/overlap_save_columns_slow.cuh"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
 #include "cuda/families/overlap_save/large/with_neighbours.cuh"
@@ -19,7 +20,10 @@ namespace tapline::cuda::overlap_save {
 /// With 256 rows a thread has 16 points of each of two neighbouring columns, so that samples, points and outputs move in pairs, by
 /// half as many instructions: 65,535 taps, 2^28 samples 1,508 us instead of 1,556 with 32 points of one column. Otherwise it has 32
 /// of one.
-template <class S, int kRadix, int kWarps>
+///
+/// Of kTogether rows side by side in memory a tile has as many columns of each, the same ones, so that samples and outputs fill
+/// sectors of memory and points those of the ring. Their segments lie one after the other there and count as one.
+template <class S, int kRadix, int kWarps, int kTogether = 1>
 struct Columns {
     using Sample = S;
     using T = typename Element<S>::Real;
@@ -30,6 +34,8 @@ struct Columns {
     static constexpr int kWidth = kTileThreads / kRadix;
     static constexpr int kRow = kPoints * kWarps;
     static constexpr int kM = 32 * kRadix * kRow;
+    static constexpr int kSlot = kTogether * kM;       // points of what counts as one segment
+    static constexpr int kOfRow = kWidth / kTogether;  // columns of a tile that belong to one row
     static constexpr bool kPaired = kTables.has_fours;
     static constexpr int kColumns = kPaired ? 2 : 1;  // of a thread
     static constexpr int kOwn = 32 / kColumns;
@@ -43,6 +49,7 @@ struct Columns {
     static_assert(kTilePoints + 32 * kPad <= 8 * kExchangePoints<Point>);
     static constexpr int kOwnBits = fft::log2_of(kOwn);
     static_assert(!kPaired || (kPolynomials == 1 && kStride == 16 && kOwn == 16));
+    static_assert(kTogether == 1 || (kPaired && kComplex && sizeof(S) == 8));
     /// An inner segment's samples come to the exchange while outputs of the one before are completed: where points of all segments
     /// on their way are too many for the L2 cache and every read waits for memory. 2^28 samples, 1,048,575 taps, 2^22 points 2,528
     /// us instead of 2,635; but 2^18 points 1,585 us instead of 1,562 (65,535 taps), 2^20 points 2,126 instead of 2,054 (262,143).
@@ -57,8 +64,8 @@ struct Columns {
     Point* exchange;      // 8 * kExchangePoints
     Point* turns;         // (kOwn, kWidth): e^(2 pi i v n/M) of value v and column n; of each thread e^(i (phi + 2 pi q) n/M)
     const Point* tables;  // LargeTables
-    // By stand_at(): column of the tile, the first of two, that number, and the column of the segment.
-    int c = 0, q = 0, n = 0;
+    // By stand_at(): column of the tile, the first of two, that number, and the column of the segment; which of the rows together.
+    int c = 0, q = 0, n = 0, line = 0;
 
     __device__ __forceinline__ Columns(const Arguments& arguments, const LargeSegments& segments, Point* exchange_place,
                                        Point* turns_place, const Point* tables_place)
@@ -69,8 +76,23 @@ struct Columns {
         const int thread = thread_anew();
         c = thread % (kWidth / kColumns) * kColumns;
         q = thread / (kWidth / kColumns);
-        n = tile * kWidth + c;
+        if constexpr (kTogether == 1) {
+            n = tile * kWidth + c;
+        } else {
+            line = c / kOfRow;
+            n = tile * kOfRow + c % kOfRow;
+        }
     }
+    /// Where its row's segment lies in the slot at `at`.
+    [[nodiscard]] __device__ __forceinline__ Point* own(Point* at) const { return kTogether == 1 ? at : at + line * kM; }
+    /// The row and the number there of its part of a segment of the launch.
+    [[nodiscard]] __device__ __forceinline__ LargeSegments::Index index_of(int segment) const {
+        LargeSegments::Index found = g.index_of(segment);
+        if constexpr (kTogether > 1) { found.row = found.row * kTogether + line; }
+        return found;
+    }
+    /// Its first word of the marks of a segment of the launch.
+    [[nodiscard]] __device__ __forceinline__ int first_mark() const { return kTogether == 1 ? 0 : line * (kM / kMarkSamples / 32); }
     /// Turns for that tile. After a barrier that follows what was last done with `turns`; needs one before it is used.
     __device__ __forceinline__ void turn_to() const {
 #pragma unroll
@@ -89,7 +111,7 @@ struct Columns {
     /// points the 32 real parts, then the others. Whether it does: not of a segment that needs more than a copy. By all lanes,
     /// which have read what lies there.
     [[nodiscard]] __device__ __forceinline__ bool fetch(int segment) const {
-        const auto [row, index] = g.index_of(segment);
+        const auto [row, index] = index_of(segment);
         if (g.plain == 0 || g.aligned == 0 || segment >= g.segments || !is_inner(index)) { return false; }
         __syncwarp();
         const int thread = thread_anew();
@@ -114,15 +136,19 @@ struct Columns {
                                               const StandAnew& stand_anew) {
         T re[32];
         T im[32];
-        const auto [row, index] = g.index_of(segment);
+        const auto [row, index] = index_of(segment);
         bool slow = left_over != 0 || (a.boundary != kZero && !is_inner(index));
         if (!slow) {
             if (kFetches && fetched) {
                 if constexpr (kFetches) { load_fetched(re, im); }
-            } else if (g.plain != 0 && (!kPaired || g.paired != 0) && is_inner(index)) {
-                load(re, im, row, index);
+            } else if (g.plain != 0 && (!kPaired || g.paired != 0) && (kTogether > 1 || is_inner(index))) {
+                if constexpr (kTogether > 1) {
+                    load_together(*this, re, im, row, index);
+                } else {
+                    load(re, im, row, index);
+                }
             } else {
-                load_with_zeros(re, im, row, index);
+                load_with_zeros(*this, re, im, row, index);
             }
             transform_first(re, im);
             slow = g.are_parts == 0 && !are_finite(re, im);  // as a sample that is not makes every value of its column
@@ -143,7 +169,7 @@ struct Columns {
         if (segment >= g.segments) { return; }
         T re[32];
         T im[32];
-        const auto [row, index] = g.index_of(segment);
+        const auto [row, index] = index_of(segment);
         bool slow = a.boundary != kZero && !is_inner(index);
         for (;;) {
             if (slow) {
@@ -155,7 +181,7 @@ struct Columns {
                     im[i] = p.y;
                 }
             } else {
-                load_with_zeros(re, im, row, index);
+                load_with_zeros(*this, re, im, row, index);
             }
             transform_first(re, im);
             if (slow || are_finite(re, im)) { break; }
@@ -482,32 +508,8 @@ private:
             }
         }
     }
-    /// Of any other segment with zeros around, or that is not aligned: all at once, where one by one costs the latency of memory
-    /// for each.
-    __device__ __forceinline__ void load_with_zeros(T* re, T* im, int row, int index) const {
-        const std::int64_t start = g.start + static_cast<std::int64_t>(index) * g.outputs;
-        const int needed = g.used - (g.outputs - wanted_of(index));
-        const int begin = static_cast<int>(min(max(-start, std::int64_t{g.skip}), std::int64_t{needed}));
-        const int end = static_cast<int>(min(max(a.in_last - a.in_first - start, std::int64_t{begin}), std::int64_t{needed}));
-        const auto is_there = [&](int at) { return at >= begin && at < end; };
-        const S* first = static_cast<const S*>(a.in) + row * a.in_row + start * a.in_sample;
-        int own = point_of(0);
-        hide(first, own);
-#pragma unroll
-        for (int i = 0; i < 32; ++i) {
-            const int at = own + offset_of(i);
-            if constexpr (kComplex) {
-                const S x = is_there(at) ? load_element(first + at * a.in_sample) : S{};
-                re[i] = x.x;
-                im[i] = x.y;
-            } else {
-                re[i] = is_there(at) ? Element<S>::widen(first[at * a.in_sample]) : T{};
-                im[i] = is_there(at + kM) ? Element<S>::widen(first[(at + kM) * a.in_sample]) : T{};
-            }
-        }
-    }
     __device__ __forceinline__ int store(T* re, T* im, int segment, Point* points) const {
-        const auto [row, index] = g.index_of(segment);
+        const auto [row, index] = index_of(segment);
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
         const int wanted = wanted_of(index);
         // Every output of the column depends on every one of its points, so that one tells of all.
@@ -531,8 +533,13 @@ private:
                 im[i] = clamp_pass_nan(im[i] * scale + (kComplex ? 0 : bias), low, high);
             }
         }
-        S* out = static_cast<S*>(a.out) + row * a.out_row + first_output + point_of(0);
         int left = wanted - point_of(0);
+        if constexpr (kTogether > 1) {
+            store_together(*this, static_cast<S*>(a.out) + row * a.out_row + (first_output + point_of(0)) * a.out_sample, left, re,
+                           im);
+            return 0;
+        }
+        S* out = static_cast<S*>(a.out) + row * a.out_row + first_output + point_of(0);
         hide(out, left);
         if constexpr (!kPaired) {
             store_columns<0, 1>(out, left, re, im);

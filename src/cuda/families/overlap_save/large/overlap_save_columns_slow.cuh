@@ -81,7 +81,7 @@ __device__ __noinline__ typename Tile::Sum repaired(const Tile& tile, typename T
     if (overflown) { return direct_sum_while_finite<S, H>(a, row, first_output + at); }
     const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
     const H* const taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
-    const unsigned* const marks = g.state->marks[segment % (2 * g.order.slots)];
+    const unsigned* const marks = g.state->marks[segment % (2 * g.order.slots)] + tile.first_mark();
     const int begin = at + g.skip;
     return with_marked_terms(a, in, taps, marks, a.in_first + g.start + first_output, begin, begin + static_cast<int>(a.k), sum);
 }
@@ -93,7 +93,7 @@ __device__ __forceinline__ void read_one_by_one(const Tile& tile, typename Tile:
     using Sum = typename Tile::Sum;
     const Arguments& a = tile.a;
     const LargeSegments& g = tile.g;
-    const auto [row, index] = g.index_of(segment);
+    const auto [row, index] = tile.index_of(segment);
     const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
     const std::int64_t position = a.in_first + g.start + static_cast<std::int64_t>(index) * g.outputs;
     const int needed = g.used - (g.outputs - tile.wanted_of(index));
@@ -103,7 +103,7 @@ __device__ __forceinline__ void read_one_by_one(const Tile& tile, typename Tile:
         if (at >= g.skip && at < needed) { x = Element<S>::widen(sample(a, in, position + at)); }
         if (!is_finite_sum(x)) {
             g.state->bad[noted] = 1;
-            atomicOr(&g.state->marks[noted][at / kMarkSamples / 32], 1u << (at / kMarkSamples % 32));
+            atomicOr(&g.state->marks[noted][tile.first_mark() + at / kMarkSamples / 32], 1u << (at / kMarkSamples % 32));
             x = Sum{};
         }
         return x;
@@ -129,7 +129,7 @@ __device__ __noinline__ void store_apart(const Tile& tile, const typename Tile::
     using T = typename Tile::T;
     constexpr int kAtOnce = 4;
     const Arguments& a = tile.a;
-    const auto [row, index] = tile.g.index_of(segment);
+    const auto [row, index] = tile.index_of(segment);
     const int wanted = tile.wanted_of(index);
     S* const out = static_cast<S*>(a.out) + row * a.out_row + static_cast<std::int64_t>(index) * tile.g.outputs * a.out_sample;
     const T scale = static_cast<T>(a.plain_store != 0 ? 1 : a.scale);
@@ -166,7 +166,7 @@ __device__ __forceinline__ void store_one_by_one(const Tile& tile, const typenam
     const Arguments& a = tile.a;
     const LargeSegments& g = tile.g;
     if (!bad && !overflown && a.converts == 0) { return store_apart(tile, points, segment); }
-    const auto [row, index] = g.index_of(segment);
+    const auto [row, index] = tile.index_of(segment);
     const int wanted = tile.wanted_of(index);
     const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
 #pragma unroll 1

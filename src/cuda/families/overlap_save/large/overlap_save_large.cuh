@@ -113,15 +113,15 @@ __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum
 }
 
 /// The block's task of columns after finish_segment(), whatever makes it slow.
-template <class S, int kRadix, int kWarps>
+template <class S, int kRadix, int kWarps, int kTogether>
 __device__ __noinline__ void transform_slowly(const Arguments& a, const LargeSegments& g, int left_over) {
     extern __shared__ uint4 shared[];
-    using Tile = Columns<S, kRadix, kWarps>;
+    using Tile = Columns<S, kRadix, kWarps, kTogether>;
     const LargeShared<Tile> block(shared);
     Tile tile(a, g, block.exchange, block.turns, block.tables);
     const auto task = read_task(block.task);
     tile.stand_at(task.part);
-    tile.transform_slowly(task.segment, block.points_of(task, g), left_over);
+    tile.transform_slowly(task.segment, tile.own(block.points_of(task, g)), left_over);
 }
 
 /// Segments of M = 32 kRadix x 1,024 kWarps complex points: 2M real samples or M complex ones, taken as polynomials as in rung 27.
@@ -134,14 +134,14 @@ __device__ __noinline__ void transform_slowly(const Arguments& a, const LargeSeg
 /// blocks there are. Columns of segment s come with rows of segment s - lag or near it, so that what they wait for was taken long
 /// ago and reading the signal, working in the L2 cache and writing go on at the same time. Columns of segment s lie where those of
 /// s - slots were: a task first finishes the tile of that one.
-///
-template <class S, int kRadix, int kWarps>
+/// kTogether: rows whose segments count as one, as Columns has them.
+template <class S, int kRadix, int kWarps, int kTogether = 1>
 __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real) == 8 ? 1 : 2)
     overlap_save_large_kernel(const __grid_constant__ Arguments a, const __grid_constant__ LargeSegments g) {
-    using Tile = Columns<S, kRadix, kWarps>;
+    using Tile = Columns<S, kRadix, kWarps, kTogether>;
     using T = typename Tile::T;
     using Point = typename Tile::Point;
-    constexpr int kTasks = Tile::kM / kTilePoints;
+    constexpr int kTasks = Tile::kSlot / kTilePoints;
     extern __shared__ uint4 shared[];
     if (g.only_if != nullptr && *g.only_if == 0) { return; }
     const LargeShared<Tile> block(shared);
@@ -173,6 +173,7 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
         const int old = task.segment - g.order.slots;
         if (task.is_columns != 0 && (exists(task.segment) || exists(old))) {
             tile.stand_at(task.part);
+            at = tile.own(at);
             bool fetched = false;
             int left_over = 0;
             if (exists(old)) {
@@ -183,13 +184,13 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
                 tile.turn_to();
             }
             const auto again = read_task(place);
-            const auto slowly = [&] { transform_slowly<S, kRadix, kWarps>(a, g, left_over); };
+            const auto slowly = [&] { transform_slowly<S, kRadix, kWarps, kTogether>(a, g, left_over); };
             if (again.segment < g.segments) {
                 tile.stand_at(again.part);
                 tile.transform(again.segment, fetched, left_over, slowly, [&] {
                     const auto now = read_task(place);
                     tile.stand_at(now.part);
-                    return block.points_of(now, g);
+                    return tile.own(block.points_of(now, g));
                 });
             } else {
                 slowly();
@@ -199,8 +200,8 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
             hide(at, first);
             const Point* const spectrum =
                 static_cast<const Point*>(g.spectrum) + static_cast<std::int64_t>(task.segment & g.spectra_mask) * Tile::kM;
-            convolve_rows<T, kWarps>(at + first, spectrum + first, exchange, tables + Tile::kTables.rows,
-                                     tables + Tile::kTables.twiddles, block.barriers);
+            convolve_rows<T, kWarps>(at + first, spectrum + (kTogether == 1 ? first : first & (Tile::kM - 1)), exchange,
+                                     tables + Tile::kTables.rows, tables + Tile::kTables.twiddles, block.barriers);
             // Nobody looks at these notes any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
             // are not read before these rows are complete.
             if (first == 0) { forget_bad(*g.state, (read_task(place).segment + g.order.slots) % (2 * g.order.slots)); }

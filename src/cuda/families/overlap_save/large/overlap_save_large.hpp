@@ -13,6 +13,8 @@ inline constexpr int kTileThreads = 256;
 inline constexpr int kTilePoints = 32 * kTileThreads;  // that a block transforms at a time
 inline constexpr int kLargeHeadBytes = 128;            // of shared memory: the task, barriers of the warps
 inline constexpr int kMostSlots = 16;
+/// Rows side by side whose segments count as one: complex64 fills a sector of memory.
+inline constexpr int kRowsTogether = 4;
 inline constexpr int kMarkSamples = 1024;  // of which some are not finite
 inline constexpr int kMostMarks = (1 << 24) / kMarkSamples;
 
@@ -71,6 +73,7 @@ using LargeSegmentKernel = void (*)(Arguments a, LargeSegments segments);
 /// A kernel for segments of 32 * radix * 1024 * warps points.
 struct LargeKernel {
     LargeSegmentKernel function = nullptr;
+    LargeSegmentKernel together = nullptr;  // the same for kRowsTogether rows side by side
     LargeSegmentKernel spectrum = nullptr;  // makes it of taps in GPU memory
     int radix = 0, warps = 0;
     int shared_bytes = 0;
@@ -122,5 +125,6 @@ LargeKernel large_kernel_of(int bits) {
 namespace tapline::cuda {
 
 const Rung& overlap_save_large();
+const Rung& overlap_save_pairs();
 
 }  // namespace tapline::cuda

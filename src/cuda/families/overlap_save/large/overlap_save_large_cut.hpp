@@ -46,17 +46,24 @@ inline LargeCut with_all_outputs(LargeCut cut, std::int64_t n, std::int64_t outp
 }
 inline std::int64_t segments_of_row(const LargeCut& cut, std::int64_t count) { return divide_up(count, cut.outputs); }
 
-/// The segments of a launch, of which there are fewer than 2^31, and how they may be read and written; `bytes`: of a sample.
-inline void place_segments(LargeSegments& g, const LargeCut& cut, const Arguments& a, int bytes) {
+/// Whether rows lie side by side in memory, as many as a kernel takes together.
+inline bool lie_together(const Arguments& a) {
+    return a.rows % kRowsTogether == 0 && a.in_row == 1 && a.out_row == 1 && a.converts == 0;
+}
+
+/// The segments of a launch, of which there are fewer than 2^31, and how they may be read and written; `bytes`: of a sample;
+/// `together`: of so many rows each.
+inline void place_segments(LargeSegments& g, const LargeCut& cut, const Arguments& a, int bytes, int together = 1) {
     g.start = a.first - a.origin - cut.skip - a.in_first;
     g.outputs = cut.outputs;
     g.skip = cut.skip;
     g.used = cut.used;
     const std::int64_t of_row = segments_of_row(cut, a.count);
     g.of_row = static_cast<int>(of_row);
-    g.segments = static_cast<int>(of_row * a.rows);
+    const std::int64_t rows = a.rows / together;
+    g.segments = static_cast<int>(of_row * rows);
     // Rows that lie closer than samples share sectors of memory, which are in the L2 cache still when the next row reads them.
-    g.rows_in_turn = std::abs(a.in_row) < std::abs(a.in_sample) && a.rows > 1 ? static_cast<int>(a.rows) : 0;
+    g.rows_in_turn = std::abs(a.in_row) < std::abs(a.in_sample) && rows > 1 ? static_cast<int>(rows) : 0;
     // Segments whose samples and outputs all are there.
     const std::int64_t first = g.start >= 0 ? 0 : divide_up(-g.start, cut.outputs);
     const std::int64_t room = a.in_last - a.in_first - cut.samples - g.start;
@@ -72,6 +79,7 @@ inline void place_segments(LargeSegments& g, const LargeCut& cut, const Argument
     g.aligned = first_sample % 16 == 0 && (a.rows == 1 || a.in_row * bytes % 16 == 0);
     g.paired =
         first_sample % (2 * unit) == 0 && out % (2 * unit) == 0 && (a.rows == 1 || (a.in_row % 2 == 0 && a.out_row % 2 == 0));
+    if (together > 1) { g.plain = g.paired = in % unit == 0 && out % unit == 0; }
 }
 
 }  // namespace tapline::cuda::overlap_save

@@ -10,6 +10,9 @@ LargeKernel large_kernel() {
     using Tile = Columns<S, kRadix, kWarps>;
     LargeKernel k;
     k.function = &overlap_save_large_kernel<S, kRadix, kWarps>;
+    if constexpr (std::is_same_v<S, float2> && kRadix == 8 && kWarps == 1) {
+        k.together = &overlap_save_large_kernel<S, kRadix, kWarps, kRowsTogether>;
+    }
     k.radix = kRadix;
     k.warps = kWarps;
     k.shared_bytes = kLargeHeadBytes + static_cast<int>(sizeof(typename Tile::Point)) *

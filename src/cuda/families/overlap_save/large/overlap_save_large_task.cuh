@@ -82,7 +82,7 @@ struct LargeShared {
 
     /// Where a segment's points lie in the ring.
     static __device__ __forceinline__ Point* points_of(const LargeTask& task, const LargeSegments& g) {
-        return static_cast<Point*>(g.points) + static_cast<std::int64_t>(task.slot) * Tile::kM;
+        return static_cast<Point*>(g.points) + static_cast<std::int64_t>(task.slot) * Tile::kSlot;
     }
 };
 

@@ -31,6 +31,17 @@ __device__ __forceinline__ float2 load_of_256(const float2* from) {
 #endif
 }
 
+/// The same with the 64 bytes around.
+__device__ __forceinline__ float2 load_of_64(const float2* from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float2 value;
+    asm volatile("ld.global.cg.L2::64B.v2.f32 {%0, %1}, [%2];" : "=f"(value.x), "=f"(value.y) : "l"(from) : "memory");
+    return value;
+#else
+    return __ldcg(from);
+#endif
+}
+
 /// A sample of 2, 4 or 8 bytes with the 128 bytes around.
 template <class S>
 __device__ __forceinline__ S load_of_128(const S* from) {
