@@ -20,8 +20,6 @@ namespace tapline::cuda {
 namespace overlap_save {
 namespace {
 
-// Fewer are done by segments in shared memory, in one pass.
-constexpr std::int64_t kLeastTaps = 4097;
 constexpr std::int64_t kMostLargeSegments = std::int64_t{1} << 20;  // tasks are counted in 32 bits
 
 LargeCut cut_of(const Problem& p, int bits) {
@@ -123,7 +121,7 @@ than the cache, memory
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (kernel_of(p, kLeastLargeBits).function == nullptr) { return "integers are exact on the CPU only"; }
         if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
-        if (p.x.k < kLeastTaps) { return "fewer than " + std::to_string(kLeastTaps) + " taps: short segments need one pass only"; }
+        if (Refusal few = too_few_taps(p.x.k); !few.empty()) { return few; }
         if (p.filters > 1 && !p.taps_come_later) {
             return "a filter for each row: a large segment's spectrum would be read for one row only";
         }
@@ -298,6 +296,12 @@ private:
 };
 
 }  // namespace
+
+std::string too_few_taps(std::int64_t taps) {
+    constexpr std::int64_t kLeastTaps = 4097;
+    return taps >= kLeastTaps ? "" : "fewer than " + std::to_string(kLeastTaps) + " taps: short segments need one pass only";
+}
+
 }  // namespace overlap_save
 
 const Rung& overlap_save_large() { return core::only<overlap_save::OverlapSaveLarge>(); }

@@ -1,6 +1,7 @@
 // Overlap-save with segments larger than shared memory: what the kernel and its launch share.
 #pragma once
 
+#include <string>
 #include <type_traits>
 
 #include "cuda/families/overlap_save/large/overlap_save_large_order.hpp"
@@ -80,6 +81,8 @@ struct LargeKernel {
 };
 inline constexpr int kLeastLargeBits = 18;
 inline constexpr int kMostLargeBits = 23;
+/// "" or why a filter is too short for such segments.
+std::string too_few_taps(std::int64_t taps);
 
 /// body.operator()<radix, warps>() for segments of 2^bits points, or what it returns by default where there are none of this size.
 ///

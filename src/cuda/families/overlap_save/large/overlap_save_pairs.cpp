@@ -62,6 +62,7 @@ Limited by: the L2 cache, through which every point passes four times
         if (p.dtype != kF32 || p.output_dtype != kF32 || p.taps_dtype != kF32) { return "takes f32 with f32 taps"; }
         if (p.filters != 1) { return "takes one filter for all rows"; }
         if (p.bias != 0 || p.has_clamp) { return "an epilogue adds to each of two rows, or clamps them"; }
+        if (Refusal few = overlap_save::too_few_taps(p.x.k); !few.empty()) { return few; }
         if (p.x.k > std::int64_t{1} << (overlap_save::kLeastLargeBits - 1)) { return "more taps than half a segment has samples"; }
         if (p.batch.length % kRows != 0 || p.batch.in_stride != 1 || p.batch.out_stride != 1 || !is_even(p.x.in_stride) ||
             !is_even(p.x.out_stride)) {
