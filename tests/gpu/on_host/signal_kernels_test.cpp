@@ -329,26 +329,6 @@ TEST(ShortRowsOnHost, WindowsBesideTheirRowsAreRefused) {
     }
 }
 
-TEST(WordsOnHost, InterleavedChannelsOfRecordings) {
-    Random random(216);
-    for (const std::int64_t channels : {2, 3, 5, 16}) {
-        for (const Dtype type : {Dtype::f32, Dtype::f16, Dtype::u8}) {
-            Problem p;
-            FilteredAxis axis;
-            axis.length = 25;
-            axis.taps = 1 + channels;
-            axis.mode = Mode::same;
-            axis.input_stride = axis.output_stride = channels;
-            p.axes = {axis};
-            p.batch_axes = {{31, 25 * channels, 25 * channels, 0}, {channels, 1, 1, 0}};
-            p.dtype = type;
-            p.boundary = Boundary::mirror;
-            if (is_integer(type)) { p.real_taps = p.output_dtype = Dtype::f32; }
-            EXPECT_TRUE(run(cuda::direct_words(), p, 216, random)) << describe(p);
-        }
-    }
-}
-
 INSTANTIATE_TEST_SUITE_P(Shards, SignalKernels, ::testing::Range(0, kShards));
 
 }  // namespace
