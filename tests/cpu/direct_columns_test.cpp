@@ -1,6 +1,7 @@
 // Short rows, which become columns of a block: the bits of each row by itself, also where every row has a filter of its own.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 
 #include "support/buffers.hpp"
@@ -143,6 +144,33 @@ TEST(DirectColumns, ColumnsOfViewsHaveTheBitsOfEachByItself) {
         }
     }
     EXPECT_GT(columns, 150);
+}
+
+// Recordings of a filter each, whose channels are read backwards or with others between them.
+TEST(DirectColumns, RecordingsOfViewsWithFiltersOfTheirOwn) {
+    constexpr std::int64_t kRecordings = 3, kLength = 50;
+    Random random(43);
+    for (const std::int64_t step : {-1, 2, -3}) {
+        for (const std::int64_t channels : {4, 16, 20, 100}) {
+            for (const std::int64_t taps : {1, 5, 40}) {
+                const std::int64_t line = channels * std::abs(step);
+                Problem p{.dtype = Dtype::f32};
+                p.axes = {{.length = kLength, .taps = taps, .mode = Mode::same, .input_stride = line, .output_stride = channels}};
+                p.batch_axes = {{kRecordings, kLength * line, kLength * channels, taps}, {channels, step, 1, 0}};
+                std::vector<float> in(static_cast<std::size_t>(input_extent(p)));
+                std::vector<float> filters(static_cast<std::size_t>(taps_extent(p)));
+                test::fill_random(in.data(), Dtype::f32, input_extent(p), random);
+                test::fill_random(filters.data(), Dtype::f32, taps_extent(p), random);
+                std::vector<float> out(static_cast<std::size_t>(output_extent(p))), wanted(out.size());
+                const float* const first = in.data() + input_start(p);
+                make_plan(p, filters.data(), {.device = "cpu", .algorithm = "direct"}).execute(out.data(), first);
+                make_plan(p, filters.data(), {.device = "cpu", .algorithm = "textbook"}).execute(wanted.data(), first);
+                for (std::size_t i = 0; i < out.size(); ++i) {
+                    ASSERT_NEAR(out[i], wanted[i], 1e-4F * (1 + std::abs(wanted[i]))) << i << ": " << test::describe(p);
+                }
+            }
+        }
+    }
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
-#include <optional>
 #include <vector>
 
 #include "core/plan/parallel.hpp"
@@ -13,8 +12,8 @@
 #include "core/problem/epilogue.hpp"
 #include "core/problem/window.hpp"
 #include "cpu/caches.hpp"
-#include "cpu/direct/calls/direct_cost.hpp"
 #include "cpu/direct/calls/direct_shape.hpp"
+#include "cpu/direct/column_blocks.hpp"
 #include "cpu/direct/simd_columns.hpp"
 #include "cpu/lines/line_moves.hpp"
 #include "cpu/lines/line_store.hpp"
@@ -27,26 +26,12 @@ using core::Output;
 using core::Piece;
 using core::Resolved;
 
-// Columns of a block: so many samples side by side that a line of the cache is read whole, of bytes too.
-constexpr std::int64_t kMostColumns = 64;
 // Elements of a block's outputs: they and what they read stay in the L2 cache, beside few samples that two blocks read.
 constexpr std::int64_t kBlockElements = 8192;
 // Lines that are asked for before they are read: each lies in a page of its own.
 constexpr std::int64_t kAhead = 32;
 // Blocks below each other in a task, for which the table of taps is made once.
 constexpr std::int64_t kMostBlocks = 8;
-// Longer rows of outputs than this become lines before they are summed: 243 columns of 3,431 samples under 10 taps take 367 us so
-// and 435 us in blocks, 99,485 of 11 samples under 13 taps 6.8 and 0.72 ms (one thread, AVX-512).
-constexpr std::int64_t kMostTurned = 128;
-// Short rows that follow each other are turned, too, if there are enough of them: 100 samples under 9 taps take 0.6 times as long
-// so, 150 0.7 times, 200 1.2 times (2,000 rows); of doubles 64 take 0.9 times as long and 150 1.1 times. Of few columns the ends
-// take longer than all else where they are done row by row.
-constexpr std::int64_t kMostRowBytes = 640, kFewestRows = 16, kFewColumns = 16;
-// So are frames of interleaved channels, and complex samples, which are two of them: 64 samples of 4 channels take 0.8 times as
-// long so, 64 of 8 1.2 to 1.5 times (1,000 rows under 9 taps; all of this on one thread, AVX-512).
-constexpr std::int64_t kMostFrameBytes = 1600, kMostChannels = 16;
-// Samples that lie further apart are not read for the sake of those between them.
-constexpr std::int64_t kMostStep = 2;
 constexpr std::int64_t kCacheLine = 64;
 // Outputs between which some lines of the cache are asked for.
 constexpr std::int64_t kElementsOfACall = 512;
@@ -55,101 +40,6 @@ constexpr std::int64_t kNearRows = 2;  // times a row's length from one to the n
 // many times the taps, and those that are summed before more are read. 4,096 samples of 1,024 columns of 16 bits under 9 taps
 // take 3.5 ms so and 9.6 in blocks of 64 columns, of 256 columns 0.39 and 0.50 (one thread, AVX-512).
 constexpr std::int64_t kFlowWindow = 6144, kMostFlowColumns = 1024, kFlowElements = 32768, kFlowTaps = 4, kFlowStep = 2048;
-// Longer filters are summed in groups (simd_direct.hpp), along lines.
-constexpr std::int64_t kMostTaps = kDirectGroup;
-// A load for each product, and an element on its way to the block or out of it.
-constexpr double kProductFactor = 1.2;
-constexpr double kMoveSeconds = 0.15e-9;
-// Of filters of their own a tap on its way to the table.
-constexpr double kTapSeconds = 0.5e-9;
-
-double seconds_of(const Resolved& p, double outputs) {
-    const double product = direct_product_seconds(current_target(), size_of(real_part_of(p.sum_dtype)));
-    return outputs * ((static_cast<double>(p.x.k) * kProductFactor + kProductsOfAnOutput) * product + 2 * kMoveSeconds);
-}
-
-bool alike(const Resolved& p) { return p.x.boundary != Boundary::constant || p.constant.real() == p.constant.imag(); }
-
-// Complex samples under real taps as two interleaved channels of real ones, which have the same sums.
-bool has_parts(const Resolved& p) {
-    return is_complex(p.dtype) && !p.complex_taps && p.output_dtype == p.dtype && p.bias == 0 && !p.has_clamp && alike(p);
-}
-Resolved in_parts(const Resolved& problem) {
-    Resolved p = problem;
-    for (std::int64_t* stride : {&p.x.in_stride, &p.x.out_stride, &p.batch.in_stride, &p.batch.out_stride}) { *stride *= 2; }
-    for (core::Batch& axis : p.outer) {
-        axis.in_stride *= 2;
-        axis.out_stride *= 2;
-    }
-    p.dtype = p.output_dtype = p.sum_dtype = real_part_of(problem.dtype);
-    p.constant = problem.constant.real();
-    return p;
-}
-
-// How columns are made of a layout: `problem.batch` lies across a block, `problem.channels` follow each other in a sample, each a
-// column of its own. `parts`: those of complex samples.
-struct Blocks {
-    Resolved problem;
-    bool reordered = false, parts = false;
-};
-
-// Frames: short rows whose samples hold channels, side by side without gaps.
-std::optional<Blocks> frames_of(const LineLayout& layout) {
-    Blocks blocks{.problem = layout.problem, .reordered = layout.reordered};
-    if (is_complex(layout.problem.dtype)) {
-        if (!has_parts(layout.problem)) { return std::nullopt; }
-        blocks.problem = in_parts(layout.problem);
-        blocks.parts = true;
-    }
-    Resolved& p = blocks.problem;
-    core::Batch channels{.length = 1, .in_stride = 1, .out_stride = 1};
-    if (blocks.parts) { channels.length = 2; }
-    const auto follows = [&](const core::Batch& axis) {
-        return axis.length > 1 && axis.in_stride == channels.length && axis.out_stride == channels.length;
-    };
-    if (follows(p.batch)) {
-        if (p.filters > 1 && p.filters != p.batch.length) { return std::nullopt; }  // filters in turn
-        channels.length *= p.batch.length;
-        channels.taps_stride = p.batch.taps_stride;
-        const auto longest =
-            std::max_element(p.outer.begin(), p.outer.end(), [](const auto& a, const auto& b) { return a.length < b.length; });
-        p.batch = *longest;
-        p.filters = p.batch.taps_stride == 0 ? 1 : p.batch.length;
-        *longest = {};
-        std::stable_partition(p.outer.begin(), p.outer.end(), [](const core::Batch& b) { return b.length > 1; });
-        blocks.reordered = true;
-    }
-    p.channels = channels;
-    const std::int64_t frame = channels.length, step = std::abs(p.x.in_stride);
-    const bool dense =
-        p.x.n > 1 && step >= frame && step % frame == 0 && step <= kMostStep * frame && p.x.outputs > 1 && p.x.out_stride == frame;
-    const std::int64_t of_sums = p.sum_dtype == Dtype::f64 ? sizeof(double) : sizeof(float);
-    const std::int64_t bytes = std::max(p.x.outputs, p.x.n) * frame * of_sums;
-    const bool packed = frame == 1 || layout.way == LineLayout::Way::as_given;
-    const bool are_short = frame <= kMostChannels && bytes <= (packed ? kMostRowBytes : kMostFrameBytes);
-    if (!dense || !are_short || p.batch.length < kFewestRows) { return std::nullopt; }
-    return blocks;
-}
-
-Blocks blocks_of(const LineLayout& layout) {
-    return frames_of(layout).value_or(Blocks{.problem = layout.problem, .reordered = layout.reordered});
-}
-
-// Rows of one filter whose samples follow each other in memory backwards, or are every second or third element, in lines that hold
-// nothing else: they become rows side by side on their way to a block.
-bool are_apart(const Resolved& p) {
-    constexpr std::int64_t kMostBetween = 4;
-    const std::int64_t step = std::abs(p.batch.in_stride), line = std::abs(p.x.in_stride);
-    return p.filters == 1 && p.batch.in_stride != 1 && step >= 1 && step <= kMostBetween && p.batch.length > 1 &&
-           line >= step * p.batch.length && p.batch.out_stride == 1;
-}
-
-// Rows side by side whose window leaves the L1 cache, of real samples: here they are stored past the caches and asked for ahead.
-// 512 columns of 13,865 under 42 taps take 5.6 ms so and 6.9 in panels, 1,000 of 8,000 doubles under 25 9.7 and 13 (two threads).
-bool in_panels(const Resolved& p) {
-    const std::int64_t window = p.x.k * p.batch.length * static_cast<std::int64_t>(size_of(p.sum_dtype));
-    return p.filters == 1 && p.batch.length >= kMostColumns && p.x.k >= kMinPanelTaps && window > kFlatBytes;
-}
 
 /// T: float or double, the type of sums.
 ///
@@ -157,14 +47,13 @@ bool in_panels(const Resolved& p) {
 template <class T>
 class Columns final : public core::Executable {
 public:
-    Columns(const Blocks& blocks, std::int64_t filters, const void* taps, const core::Request& request)
+    Columns(const ColumnBlocks& blocks, std::int64_t filters, const void* taps, const core::Request& request)
         : problem_(blocks.problem),
           reordered_(blocks.reordered),
           parts_(blocks.parts),
           own_(filters > 1),
           frame_(problem_.channels.length),
-          read_apart_(are_apart(problem_) && frame_ == 1),
-          read_turned_((problem_.batch.in_stride != 1 && !read_apart_) || frame_ > 1),
+          read_turned_((problem_.batch.in_stride != 1 && !are_apart(problem_)) || frame_ > 1),
           turns_(problem_.batch.out_stride != 1 || frame_ > 1),
           flows_(!read_turned_ && !turns_ && !own_),
           step_(read_turned_ ? std::max<std::int64_t>(std::abs(problem_.x.in_stride) / frame_, 1) : 1),
@@ -236,7 +125,8 @@ public:
             const std::int64_t end = std::min(first + together * outputs_, output.first + output.count);
             for (std::int64_t o = first; o < end; o += outputs_) { run(block, o, std::min(outputs_, end - o)); }
         };
-        core::parallel_for(all * tasks, threads_, std::cref(task), seconds_of(problem_, rows * static_cast<double>(output.count)));
+        core::parallel_for(all * tasks, threads_, std::cref(task),
+                           seconds_in_columns(problem_, rows * static_cast<double>(output.count)));
     }
 
 private:
@@ -377,7 +267,7 @@ private:
         const bool flat = main.stride == pitch && pitch == block.columns;
         // Columns of the next block may be summed, too, for nobody.
         const bool full = pitch == block.columns, there = full || block.column + pitch <= problem_.batch.length;
-        const bool as_read = !read_turned_ && !turns_ && widen_ == nullptr && there;
+        const bool as_read = problem_.batch.in_stride == 1 && !read_turned_ && !turns_ && widen_ == nullptr && there;
         const bool inside = begin >= main.first && begin + count + problem_.x.k - 1 <= main.last;
         if (!as_read || !inside || count * pitch % block.period != 0) { return false; }
         const T* const in = static_cast<const T*>(main.data) + block.column + (begin - main.first) * main.stride;
@@ -447,13 +337,7 @@ private:
             const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
             const std::byte* at = static_cast<const std::byte*>(piece.data) + offset * bytes;
             if (read_turned_) { return copy_turned(block, piece, at, lines, to); }
-            if (read_apart_) { return copy_apart(block, piece, at, lines, to); }
-            if (piece.stride == block.columns && block.pitch == block.columns) { return widen(to, at, lines * block.columns); }
-            for (std::int64_t i = 0; i < lines; ++i) {
-                const std::byte* const ahead = at + (i + kAhead) * piece.stride * bytes;
-                for (std::int64_t b = 0; b < block.columns * bytes; b += kCacheLine) { __builtin_prefetch(ahead + b, 0, 2); }
-                widen(to + i * block.pitch, at + i * piece.stride * bytes, block.columns);
-            }
+            copy_lines(block, piece, at, lines, to);
         };
         const auto line = [&](std::int64_t position) { return block.samples + (position - first) * block.pitch; };
         const bool padded = block.pitch != block.columns * frame_;
@@ -478,13 +362,16 @@ private:
         if (!padded || read_turned_) { return; }
         for (std::int64_t p = first; p < first + count; ++p) { std::fill(line(p) + block.columns, line(p) + block.pitch, T{}); }
     }
-    // `lines` samples of each row from `at` on, whose neighbours are those of the next row.
-    void copy_apart(const Block& block, const Piece& piece, const std::byte* at, std::int64_t lines, T* to) const {
+    // `lines` samples of each row from `at` on, whose neighbours are those of the next rows.
+    void copy_lines(const Block& block, const Piece& piece, const std::byte* at, std::int64_t lines, T* to) const {
         constexpr std::int64_t kLines = 8;
         const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
-        if (piece.stride == block.columns * piece.batch_stride && block.pitch == block.columns) {  // without gaps
-            return moves_.gather(reinterpret_cast<std::byte*>(to), 0, at, {0, piece.batch_stride}, 1, lines * block.columns);
-        }
+        const auto gather = [&](std::int64_t first, std::int64_t some, std::int64_t count) {
+            moves_.gather(reinterpret_cast<std::byte*>(to + first * block.pitch), block.pitch, at + first * piece.stride * bytes,
+                          {piece.stride, piece.batch_stride}, some, count);
+        };
+        const bool without_gaps = piece.stride == block.columns * piece.batch_stride && block.pitch == block.columns;
+        if (without_gaps) { return gather(0, 1, lines * block.columns); }
         const std::int64_t across = (block.columns - 1) * piece.batch_stride * bytes;
         for (std::int64_t i = 0; i < lines; i += kLines) {
             const std::int64_t some = std::min(kLines, lines - i);
@@ -492,8 +379,7 @@ private:
                 const std::byte* const ahead = at + (j + kAhead) * piece.stride * bytes + std::min<std::int64_t>(across, 0);
                 for (std::int64_t b = 0; b <= std::abs(across); b += kCacheLine) { __builtin_prefetch(ahead + b, 0, 2); }
             }
-            moves_.gather(reinterpret_cast<std::byte*>(to + i * block.pitch), block.pitch, at + i * piece.stride * bytes,
-                          {piece.stride, piece.batch_stride}, some, block.columns);
+            gather(i, some, block.columns);
         }
     }
     // `lines` samples of each row from `at` on, as columns.
@@ -569,7 +455,6 @@ private:
     Resolved problem_;
     bool reordered_, parts_, own_;
     std::int64_t frame_;        // channels of a sample, which follow each other
-    bool read_apart_;           // neighbouring rows' samples follow each other in memory by a step, or backwards
     bool read_turned_, turns_;  // samples, outputs of a row lie side by side, not those of neighbouring rows
     bool flows_;                // neither
     std::int64_t step_;         // from a sample to the next, in frames
@@ -589,35 +474,8 @@ private:
 
 }  // namespace
 
-bool takes_columns(const LineLayout& layout, const core::Request& request) {
-    const Resolved& p = layout.problem;
-    const bool finite = request.facts.finite || p.x.boundary != Boundary::zero;
-    const bool plain = p.rank == 1 && !p.changes_rate() && !p.is_exact() && p.x.n != kUnknownLength;
-    if (!plain || !finite || p.x.k > kMostTaps) { return false; }
-    if (frames_of(layout)) { return true; }
-    if (is_complex(p.sum_dtype) || p.batch.length == 1) { return false; }
-    const bool near = p.batch.in_stride == 1 || are_apart(p), stored_near = p.batch.out_stride == 1;
-    const bool stored_in_rows = p.x.out_stride == 1 && p.x.outputs > 1;
-    switch (layout.way) {
-        case LineLayout::Way::tiles:
-            return near && (stored_near || (stored_in_rows && p.x.outputs <= kMostTurned));
-        case LineLayout::Way::side_by_side:
-            if (near && stored_near && in_panels(p)) { return true; }
-            return p.batch.length < kFewColumns && p.x.outputs <= kMostTurned;
-        default:
-            return false;
-    }
-}
-
-double seconds_of_columns(const LineLayout& layout) {
-    const Resolved p = blocks_of(layout).problem;
-    const double rows = static_cast<double>(p.batch.length * p.outer_length() * p.channels.length);
-    const double tables = layout.filters > 1 ? rows * static_cast<double>(p.x.k) * kTapSeconds : 0;
-    return seconds_of(p, rows * static_cast<double>(p.x.outputs)) + tables;
-}
-
 std::unique_ptr<core::Executable> prepare_columns(const LineLayout& layout, const void* taps, const core::Request& request) {
-    const Blocks blocks = blocks_of(layout);
+    const ColumnBlocks blocks = column_blocks(layout);
     if (blocks.problem.sum_dtype == Dtype::f64) { return std::make_unique<Columns<double>>(blocks, layout.filters, taps, request); }
     return std::make_unique<Columns<float>>(blocks, layout.filters, taps, request);
 }

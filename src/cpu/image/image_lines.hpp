@@ -69,6 +69,7 @@ public:
 private:
     static constexpr std::int64_t kRowsTogether = 32, kShortRows = 8;
     static constexpr std::int64_t kShortRow = 256;  ///< elements
+
     /// Of an image whose elements are read as they are.
     [[nodiscard]] const T* row_at(const void* in, const Plane& plane, std::int64_t y) const {
         return static_cast<const T*>(in) + (plane.image * problem_.batch.in_stride + y * problem_.y.in_stride) * parts_;

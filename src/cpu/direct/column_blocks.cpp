@@ -1,0 +1,145 @@
+#include "cpu/direct/column_blocks.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "cpu/direct/calls/direct_cost.hpp"
+#include "cpu/direct/calls/direct_shape.hpp"
+#include "cpu/direct/direct_columns.hpp"
+#include "cpu/targets.hpp"
+
+namespace tapline::cpu {
+namespace {
+
+using core::Resolved;
+
+// Longer rows of outputs than this become lines before they are summed: 243 columns of 3,431 samples under 10 taps take 367 us so
+// and 435 us in blocks, 99,485 of 11 samples under 13 taps 6.8 and 0.72 ms (one thread, AVX-512).
+constexpr std::int64_t kMostTurned = 128;
+// Short rows that follow each other are turned, too, if there are enough of them: 100 samples under 9 taps take 0.6 times as long
+// so, 150 0.7 times, 200 1.2 times (2,000 rows); of doubles 64 take 0.9 times as long and 150 1.1 times. Of few columns the ends
+// take longer than all else where they are done row by row.
+constexpr std::int64_t kMostRowBytes = 640, kFewestRows = 16, kFewColumns = 16;
+// So are frames of interleaved channels, and complex samples, which are two of them: 64 samples of 4 channels take 0.8 times as
+// long so, 64 of 8 1.2 to 1.5 times (1,000 rows under 9 taps; all of this on one thread, AVX-512).
+constexpr std::int64_t kMostFrameBytes = 1600, kMostChannels = 16;
+// Samples that lie further apart are not read for the sake of those between them.
+constexpr std::int64_t kMostStep = 2;
+// Longer filters are summed in groups (simd_direct.hpp), along lines.
+constexpr std::int64_t kMostTaps = kDirectGroup;
+// A load for each product, and an element on its way to the block or out of it.
+constexpr double kProductFactor = 1.2;
+constexpr double kMoveSeconds = 0.15e-9;
+// Of filters of their own a tap on its way to the table.
+constexpr double kTapSeconds = 0.5e-9;
+
+bool alike(const Resolved& p) { return p.x.boundary != Boundary::constant || p.constant.real() == p.constant.imag(); }
+
+// Complex samples under real taps as two interleaved channels of real ones, which have the same sums.
+bool has_parts(const Resolved& p) {
+    return is_complex(p.dtype) && !p.complex_taps && p.output_dtype == p.dtype && p.bias == 0 && !p.has_clamp && alike(p);
+}
+Resolved in_parts(const Resolved& problem) {
+    Resolved p = problem;
+    for (std::int64_t* stride : {&p.x.in_stride, &p.x.out_stride, &p.batch.in_stride, &p.batch.out_stride}) { *stride *= 2; }
+    for (core::Batch& axis : p.outer) {
+        axis.in_stride *= 2;
+        axis.out_stride *= 2;
+    }
+    p.dtype = p.output_dtype = p.sum_dtype = real_part_of(problem.dtype);
+    p.constant = problem.constant.real();
+    return p;
+}
+
+// Frames: short rows whose samples hold channels, side by side without gaps.
+std::optional<ColumnBlocks> frames_of(const LineLayout& layout) {
+    ColumnBlocks blocks{.problem = layout.problem, .reordered = layout.reordered};
+    if (is_complex(layout.problem.dtype)) {
+        if (!has_parts(layout.problem)) { return std::nullopt; }
+        blocks.problem = in_parts(layout.problem);
+        blocks.parts = true;
+    }
+    Resolved& p = blocks.problem;
+    core::Batch channels{.length = 1, .in_stride = 1, .out_stride = 1};
+    if (blocks.parts) { channels.length = 2; }
+    const auto follows = [&](const core::Batch& axis) {
+        return axis.length > 1 && axis.in_stride == channels.length && axis.out_stride == channels.length;
+    };
+    if (follows(p.batch)) {
+        if (p.filters > 1 && p.filters != p.batch.length) { return std::nullopt; }  // filters in turn
+        channels.length *= p.batch.length;
+        channels.taps_stride = p.batch.taps_stride;
+        const auto longest =
+            std::max_element(p.outer.begin(), p.outer.end(), [](const auto& a, const auto& b) { return a.length < b.length; });
+        p.batch = *longest;
+        p.filters = p.batch.taps_stride == 0 ? 1 : p.batch.length;
+        *longest = {};
+        std::stable_partition(p.outer.begin(), p.outer.end(), [](const core::Batch& b) { return b.length > 1; });
+        blocks.reordered = true;
+    }
+    p.channels = channels;
+    const std::int64_t frame = channels.length, step = std::abs(p.x.in_stride);
+    const bool dense =
+        p.x.n > 1 && step >= frame && step % frame == 0 && step <= kMostStep * frame && p.x.outputs > 1 && p.x.out_stride == frame;
+    const std::int64_t of_sums = p.sum_dtype == Dtype::f64 ? sizeof(double) : sizeof(float);
+    const std::int64_t bytes = std::max(p.x.outputs, p.x.n) * frame * of_sums;
+    const bool packed = frame == 1 || layout.way == LineLayout::Way::as_given;
+    const bool are_short = frame <= kMostChannels && bytes <= (packed ? kMostRowBytes : kMostFrameBytes);
+    if (!dense || !are_short || p.batch.length < kFewestRows) { return std::nullopt; }
+    return blocks;
+}
+
+// Rows side by side whose window leaves the L1 cache, of real samples: here they are stored past the caches and asked for ahead.
+// 512 columns of 13,865 under 42 taps take 5.6 ms so and 6.9 in panels, 1,000 of 8,000 doubles under 25 9.7 and 13 (two threads).
+bool in_panels(const Resolved& p) {
+    const std::int64_t window = p.x.k * p.batch.length * static_cast<std::int64_t>(size_of(p.sum_dtype));
+    return p.filters == 1 && p.batch.length >= kMostColumns && p.x.k >= kMinPanelTaps && window > kFlatBytes;
+}
+
+}  // namespace
+
+ColumnBlocks column_blocks(const LineLayout& layout) {
+    return frames_of(layout).value_or(ColumnBlocks{.problem = layout.problem, .reordered = layout.reordered});
+}
+
+bool are_apart(const Resolved& p) {
+    constexpr std::int64_t kMostBetween = 4;
+    const std::int64_t step = std::abs(p.batch.in_stride), line = std::abs(p.x.in_stride);
+    return p.filters == 1 && p.batch.in_stride != 1 && step >= 1 && step <= kMostBetween && p.batch.length > 1 &&
+           line >= step * p.batch.length && p.batch.out_stride == 1;
+}
+
+double seconds_in_columns(const Resolved& p, double outputs) {
+    const double product = direct_product_seconds(current_target(), size_of(real_part_of(p.sum_dtype)));
+    return outputs * ((static_cast<double>(p.x.k) * kProductFactor + kProductsOfAnOutput) * product + 2 * kMoveSeconds);
+}
+
+bool takes_columns(const LineLayout& layout, const core::Request& request) {
+    const Resolved& p = layout.problem;
+    const bool finite = request.facts.finite || p.x.boundary != Boundary::zero;
+    const bool plain = p.rank == 1 && !p.changes_rate() && !p.is_exact() && p.x.n != kUnknownLength;
+    if (!plain || !finite || p.x.k > kMostTaps) { return false; }
+    if (frames_of(layout)) { return true; }
+    if (is_complex(p.sum_dtype) || p.batch.length == 1) { return false; }
+    const bool near = p.batch.in_stride == 1 || are_apart(p), stored_near = p.batch.out_stride == 1;
+    const bool stored_in_rows = p.x.out_stride == 1 && p.x.outputs > 1;
+    switch (layout.way) {
+        case LineLayout::Way::tiles:
+            return near && (stored_near || (stored_in_rows && p.x.outputs <= kMostTurned));
+        case LineLayout::Way::side_by_side:
+            if (near && stored_near && in_panels(p)) { return true; }
+            return p.batch.length < kFewColumns && p.x.outputs <= kMostTurned;
+        default:
+            return false;
+    }
+}
+
+double seconds_of_columns(const LineLayout& layout) {
+    const Resolved p = column_blocks(layout).problem;
+    const double rows = static_cast<double>(p.batch.length * p.outer_length() * p.channels.length);
+    const double tables = layout.filters > 1 ? rows * static_cast<double>(p.x.k) * kTapSeconds : 0;
+    return seconds_in_columns(p, rows * static_cast<double>(p.x.outputs)) + tables;
+}
+
+}  // namespace tapline::cpu
