@@ -29,11 +29,11 @@ struct Case {
     int lines, teams = 1;
     Boundary boundary = cuda::kZero;
     bool staged = false;
-    int staged_bytes = 16;   // at a time
     std::int64_t batch = 1;  // such groups of rows, one after the other
     bool block_spectrum = true;
     std::int64_t nan_at = -1;  // of row 1
     bool to_double = false;    // outputs, whose sums are f32
+    bool turned = false;       // outputs: row after row
 };
 
 std::int64_t index_at(Boundary boundary, std::int64_t at, std::int64_t n) {
@@ -88,7 +88,8 @@ void expect_right(const Case& c, std::uint64_t seed) {
     a.in = in;
     a.taps = taps.data();
     a.count = a.in_last = a.n = c.n;
-    a.out_sample = a.in_sample = c.rows;
+    a.in_sample = c.rows;
+    a.out_sample = c.turned ? 1 : c.rows;
     a.k = c.k;
     a.origin = c.k / 2;
     a.boundary = c.boundary;
@@ -105,10 +106,11 @@ void expect_right(const Case& c, std::uint64_t seed) {
     g.segments = static_cast<int>((c.n + g.outputs - 1) / g.outputs);
     g.real_taps = 1;
     g.staged = c.staged ? 1 : 0;
+    g.out_by_lines = c.turned ? 1 : 0;
     g.near_first = c.rows > 1 ? 1 : 0;
     g.spectrum_in_block = c.block_spectrum ? 1 : 0;
     cuda::Rows& rows = g.rows;
-    rows.near = {c.rows, 1, 1};
+    rows.near = {c.rows, 1, c.turned ? c.n : 1};
     for (cuda::RowAxis& axis : rows.others) { axis = {}; }
     rows.others[0] = {c.batch, c.n * c.rows, c.n * c.rows};
     rows.filters = 1;
@@ -174,7 +176,8 @@ void expect_right(const Case& c, std::uint64_t seed) {
                     }
                     sum += x * static_cast<double>(taps[static_cast<std::size_t>(t)]);
                 }
-                const T* const got = reinterpret_cast<const T*>(&out[static_cast<std::size_t>((group * c.n + o) * c.rows + row)]);
+                const std::int64_t to = c.turned ? (group * c.rows + row) * c.n + o : (group * c.n + o) * c.rows + row;
+                const T* const got = reinterpret_cast<const T*>(&out[static_cast<std::size_t>(to)]);
                 ASSERT_EQ(std::isnan(got[0]), std::isnan(sum.real())) << "row " << row << ", output " << o;
                 if (std::isnan(sum.real())) { continue; }
                 error += std::norm(sum - Complex(got[0], kComplex ? static_cast<double>(got[kParts - 1]) : 0.0));
@@ -199,6 +202,15 @@ TEST(TilesOnHost, SamplesThatComeAhead) {
     expect_right<float, 1, float, true>({.n = 3001, .k = 301, .rows = 8, .lines = 8, .boundary = cuda::kReflect}, 7);
     expect_right<float2, 1, float, true>({.n = 1501, .k = 301, .rows = 6, .lines = 4, .boundary = cuda::kWrap, .batch = 2}, 8);
     expect_right<float, 1, std::int16_t, true>({.n = 2001, .k = 99, .rows = 8, .lines = 8, .block_spectrum = false}, 9);
+}
+
+TEST(TilesOnHost, OutputsRowAfterRow) {
+    expect_right<float, 1>({.n = 3001, .k = 301, .rows = 5, .lines = 3, .boundary = cuda::kReflect, .turned = true}, 71);
+    expect_right<float, 1>({.n = 3001, .k = 801, .rows = 8, .lines = 4, .teams = 2, .nan_at = 1700, .turned = true}, 72);
+    expect_right<float, 2>({.n = 5001, .k = 1301, .rows = 8, .lines = 8, .staged = true, .batch = 2, .turned = true}, 73);
+    expect_right<float2, 2>({.n = 3001, .k = 601, .rows = 4, .lines = 4, .turned = true}, 74);
+    expect_right<float, 4>({.n = 9001, .k = 2301, .rows = 3, .lines = 2, .to_double = true, .turned = true}, 75);
+    expect_right<double, 1>({.n = 2501, .k = 301, .rows = 3, .lines = 3, .boundary = cuda::kConstant, .turned = true}, 76);
 }
 
 TEST(TilesOnHost, TwoWarpsASegment) {

@@ -107,6 +107,21 @@ int lines_together(const Rows& rows, const Arguments& a, int in_block, const Seg
     return static_cast<int>(by_twos ? std::int64_t{1} << (std::bit_width(static_cast<std::uint64_t>(lines)) - 1) : lines);
 }
 
+// Tiles of as many lines, if the device has room for all at once and for those of half as many: then what is read by parts of
+// sectors comes from the cache, and more multiprocessors work.
+int lines_of_few(const Rows& rows, const Segments& g, const SegmentPlan& plan, int lines, std::int64_t multiprocessors) {
+    std::int64_t others = g.segments;
+    for (const RowAxis& axis : rows.others) { others *= axis.length; }
+    int fewest = lines;
+    for (int each = lines - 1; each >= 1; --each) {
+        const bool fits = others <= multiprocessors && divide_up(rows.near.length, each) * others <= multiprocessors;
+        const bool is_code = !plan.type.is_complex || plan.cut.warps != 2 || std::has_single_bit(static_cast<unsigned>(each));
+        if (!fits) { break; }
+        if (is_code) { fewest = each; }
+    }
+    return 2 * fewest <= lines ? fewest : lines;
+}
+
 using TileStep = std::array<std::int64_t, 2 + Rows::kMostOthers>;
 
 // So many tiles as digits of their order.
@@ -138,9 +153,13 @@ void launch_tiles(const Prepared& prepared, const SegmentPlan& plan, const Job& 
     g.filter_bytes = prepared.taps_pitch_bytes;
     g.segments = static_cast<int>(divide_up(a.count, plan.cut.outputs));
     g.rows = rows_of(p, own);
-    const int staged_lines = staged_lines_of(p, g.rows, a.in_sample, reinterpret_cast<std::uintptr_t>(a.in), kernel, plan.cut.warps,
-                                             kernel.in_block, prepared.device);
-    set_tiles(g.rows, staged_lines != 0 ? staged_lines : lines_together(g.rows, a, kernel.in_block, plan), g.segments);
+    int staged_lines = staged_lines_of(p, g.rows, a.in_sample, reinterpret_cast<std::uintptr_t>(a.in), kernel, plan.cut.warps,
+                                       kernel.in_block, prepared.device);
+    const int lines = staged_lines != 0 ? staged_lines : lines_together(g.rows, a, kernel.in_block, plan);
+    const int fewer = lines_of_few(g.rows, g, plan, lines, prepared.device.multiprocessors);
+    if (fewer < lines) { staged_lines = 0; }
+    set_tiles(g.rows, fewer, g.segments);
+    g.out_by_lines = std::abs(a.out_sample) < std::abs(g.rows.near.out) ? 1 : 0;
     g.near_first = std::abs(g.rows.near.in) < std::abs(a.in_sample) || std::abs(g.rows.near.out) < std::abs(a.out_sample) ? 1 : 0;
     const std::int64_t multiprocessors = prepared.device.multiprocessors;
     std::int64_t teams = std::min<std::int64_t>(kernel.in_block / g.rows.lines, divide_up(g.rows.tiles, multiprocessors));

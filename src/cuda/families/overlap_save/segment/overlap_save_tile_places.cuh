@@ -51,6 +51,13 @@ public:
     [[nodiscard]] __device__ __forceinline__ int own_line() const { return places_ >> 14 & 31; }
     [[nodiscard]] __device__ __forceinline__ int own_thread() const { return static_cast<int>(threadIdx.x) % kStep; }
 
+    struct Place {
+        int line, thread;
+    };
+    [[nodiscard]] __device__ __forceinline__ Place place(bool in_memory_order) const {
+        return in_memory_order ? Place{line(), thread()} : Place{own_line(), own_thread()};
+    }
+
 private:
     static constexpr int kStep = 32 * kWarps;
     int places_ = 0;
@@ -97,7 +104,8 @@ TAPLINE_HOST_DEVICE constexpr SharedLayout tiles_layout() {
     return layout;
 }
 
-/// A team's exchange of points between two transforms, from threads in memory order to threads in that of lines, and back.
+/// A team's exchange of points between two transforms, from threads in memory order to threads in that of lines, and back, or not
+/// where outputs lie closer than lines.
 template <int kWarps, bool kCouples, class Point, class Sync>
 struct TeamExchange {
     TeamThread<kWarps> who;
@@ -105,29 +113,28 @@ struct TeamExchange {
     int line_points;  // from one line to the next
     const Point* table;
     const Sync& all;
+    bool goes_back;
 
     static constexpr int kPitch = kCouples ? kExchangeRow<Point> : 33;
     [[nodiscard]] __device__ __forceinline__ Point* column(int direction) const {
-        const Place at(who.anew(), direction == 0);
+        const Place at(who.anew().place(direction == 0));
         return points + at.line * line_points + at.warp() * kExchangePoints<Point> + at.lane();
     }
     [[nodiscard]] __device__ __forceinline__ const Point* row(int direction) const {
-        const Place at(who.anew(), direction != 0);
+        const Place at(who.anew().place(direction != 0 && goes_back));
         return points + at.line * line_points + at.warp() * kExchangePoints<Point> + kPitch * at.lane();
     }
     [[nodiscard]] __device__ __forceinline__ const Point* pairs(int direction) const {
-        const Place at(who.anew(), direction != 0);
+        const Place at(who.anew().place(direction != 0 && goes_back));
         return table + at.warp() * kPairs + (kCouples ? 2 : 1) * at.lane();
     }
     __device__ __forceinline__ void sync() const { all(); }
 
 private:
-    struct Place {
-        int line, thread;
-        __device__ __forceinline__ Place(const TeamThread<kWarps>& of, bool in_memory_order)
-            : line(in_memory_order ? of.line() : of.own_line()), thread(in_memory_order ? of.thread() : of.own_thread()) {}
-        [[nodiscard]] __device__ __forceinline__ int warp() const { return kWarps == 1 ? 0 : thread / 32; }
-        [[nodiscard]] __device__ __forceinline__ int lane() const { return kWarps == 1 ? thread : thread % 32; }
+    struct Place : TeamThread<kWarps>::Place {
+        __device__ __forceinline__ explicit Place(const typename TeamThread<kWarps>::Place& of) : TeamThread<kWarps>::Place(of) {}
+        [[nodiscard]] __device__ __forceinline__ int warp() const { return kWarps == 1 ? 0 : this->thread / 32; }
+        [[nodiscard]] __device__ __forceinline__ int lane() const { return kWarps == 1 ? this->thread : this->thread % 32; }
     };
 };
 

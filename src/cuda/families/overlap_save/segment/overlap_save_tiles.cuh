@@ -193,6 +193,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     }();
     const auto stage = [&] { return segments + teams * rows.lines * kLayout.segment_bytes; };  // kAhead
     const bool is_staged = kInPoints && g.staged != 0;
+    const auto place_of_outputs = [&] { return who.anew().place(g.out_by_lines == 0); };
 
     if (lane == 0) { initialize(spectrum_barrier); }
     const BlockTables<Point> block_tables(block_pairs, barriers + 2 * kMostSegments);
@@ -280,12 +281,13 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         if constexpr (kNearTransforms) {
             const int first_warp = kWarps == 1 ? 0 : who.anew().thread() / 32;
             const SegmentTables<Point> of_warp{twiddles + first_warp * (Shape::kTwiddleTable ? kPoints : 1), products};
-            const TeamExchange<kWarps, kCouples, Point, decltype(sync)> exchange{who, points, line_points, pairs, sync};
+            const TeamExchange<kWarps, kCouples, Point, decltype(sync)> exchange{who,   points, line_points,
+                                                                                 pairs, sync,   g.out_by_lines == 0};
             convolve_points<kWarps, kComplex, Shape, true>(re, im, of_warp, first_warp, lane, exchange, spectrum_comes, exchanged);
-            const Who of = who.anew();
-            const TwiddleBack<Point, Shape::kTwiddleTable> twiddle_back(twiddles, of.thread());
-            bring_points_together<kWarps, kComplex, Parts>(re, im, points_of_team() + of.line() * line_points, twiddle_back,
-                                                           of.thread(), sync, points_free);
+            const auto to = place_of_outputs();
+            const TwiddleBack<Point, Shape::kTwiddleTable> twiddle_back(twiddles, to.thread);
+            bring_points_together<kWarps, kComplex, Parts>(re, im, points_of_team() + to.line * line_points, twiddle_back,
+                                                           to.thread, sync, points_free);
         } else {
             const int own_thread = static_cast<int>(threadIdx.x) % kStep;
             Parts::scatter(re, im, points + who.anew().line() * line_points, who.anew().thread());
@@ -299,20 +301,20 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             twiddle_points<kWarps, kComplex>(re, im, twiddle_back, own_warp);
             Parts::scatter_own(re, im, own_points, own_thread);
             sync();
-            const Who of = who.anew();
-            Parts::gather(re, im, points_of_team() + of.line() * line_points, of.thread());
+            const auto to = place_of_outputs();
+            Parts::gather(re, im, points_of_team() + to.line * line_points, to.thread);
             points_free();
         }
-        const Who of = who.anew();
-        const int mine = Parts::first(of.thread());
-        const bool is_there = of.line() < state->lines;
+        const auto to = place_of_outputs();
+        const int mine = Parts::first(to.thread);
+        const bool is_there = to.line < state->lines;
         const std::int64_t first_output = state->first_output;
-        const std::int64_t row = state->row + (rows.batch_axis < 0 ? of.line() : 0);
+        const std::int64_t row = state->row + (rows.batch_axis < 0 ? to.line : 0);
         using Outputs = SegmentOutputs<X, kWarps>;
-        const Outputs outputs{a, g, row, first_output, is_there ? state->wanted : 0, of.thread(), mine};
-        const std::int64_t line_out = state->out + of.line() * rows.near.out + (first_output + mine) * a.out_sample;
+        const Outputs outputs{a, g, row, first_output, is_there ? state->wanted : 0, to.thread, mine};
+        const std::int64_t line_out = state->out + to.line * rows.near.out + (first_output + mine) * a.out_sample;
         const bool straight = outputs.keeps_sums() || goes_straight(a.output_type, rows.output_bytes, kOwnType<X>);
-        const auto sums = [&] { return reinterpret_cast<X*>(points_of_team() + who.anew().line() * line_points) + mine; };
+        const auto sums = [&] { return reinterpret_cast<X*>(points_of_team() + place_of_outputs().line * line_points) + mine; };
         if (!straight) { sync(); }
         bool repair = false;
         fft::for_each_index<0, Shape::kStages>([&](auto stage) {
@@ -328,7 +330,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             if (straight) {
                 store_line<X, Outputs, kStage>(a, rows, line_out, outputs.wanted - mine, re, im);
             } else {
-                outputs.template put<kStage>(re, im, [&, to = sums()](int offset) -> X& { return to[offset]; });
+                outputs.template put<kStage>(re, im, [&, at = sums()](int offset) -> X& { return at[offset]; });
             }
         });
         if (!straight) {
@@ -337,8 +339,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         // Where one of a line's threads had to, all those of the warp do.
         const unsigned any = __ballot_sync(0xffffffffu, repair);
         if (any != 0) {
-            repair = (__match_any_sync(0xffffffffu, of.line()) & any) != 0;
-            if (repair && is_there) { repair_line<X>(a, g, outputs, state->in + of.line() * rows.near.in, line_out); }
+            repair = (__match_any_sync(0xffffffffu, to.line) & any) != 0;
+            if (repair && is_there) { repair_line<X>(a, g, outputs, state->in + to.line * rows.near.in, line_out); }
         }
         if (!kInPoints && !kAhead) {  // else set before
             __syncwarp();
