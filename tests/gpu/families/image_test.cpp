@@ -155,6 +155,15 @@ TEST_F(ImagesOnGpu, RowsColumnsAndPlanesByOtherRungs) {
                     many.input_image_stride = 210 * 70 * channels;
                 }
                 run(many, "image_planes", turn % 4 == 2);
+                for (const std::int64_t taps : {3, 101}) {
+                    if (images * channels * taps > 5000) { continue; }  // the textbook takes long
+                    many.mask_height = 1;
+                    many.mask_width = taps;
+                    run(many, "image_rows", turn % 4 == 3);
+                    many.mask_height = taps;
+                    many.mask_width = 1;
+                    run(many, "image_rows", turn % 4 == 2);
+                }
             }
         }
     }

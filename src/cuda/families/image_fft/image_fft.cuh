@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     using D = Shape<kNear>;
     extern __shared__ __align__(128) char shared[];
     float2* const pairs_r = reinterpret_cast<float2*>(shared) + kRows * D::kPoints;
-    auto* const source_rows = reinterpret_cast<std::int64_t*>(pairs_r + kShort * kLong / 2);
+    auto* const sources = reinterpret_cast<std::int64_t*>(pairs_r + kShort * kLong / 2);
     const int task = static_cast<int>(threadIdx.x);
     const int channels = kChannels != 0 ? kChannels : a.channels;
     const unsigned block = blockIdx.x / static_cast<unsigned>(channels);
@@ -46,9 +46,10 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     const auto load = [&](auto pixel) {
         const auto* const from = static_cast<const decltype(pixel)*>(a.in) + first_in;
         if (kChannels == 0 && g.by_columns != 0) {
-            load_points_by_columns<kNear>(a, g.input_type, from, reinterpret_cast<float*>(shared), window, in_step, re, im);
+            load_points_by_columns<kNear>(a, g.input_type, from, reinterpret_cast<float*>(shared), sources, window, in_step, re,
+                                          im);
         } else {
-            load_points<kNear>(a, g.input_type, from, source_rows, window, in_step, re, im);
+            load_points<kNear>(a, g.input_type, from, sources, window, in_step, re, im);
         }
     };
     if constexpr (kAnyType) {
@@ -116,10 +117,10 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
                     Raw raw[kLong];
                     narrow_points(a, sum, raw);
                     Raw* at = to + (part == 0 ? 0 : D::kPoints * out_step);
-                    const bool there = part == 0 ? whole : half;
+                    const int own = (part == 0 ? whole : half) ? rows - r : 0;
                     for_outputs([&](auto index) {
                         constexpr int j = decltype(index)::value;
-                        if (there && kShort * j + r < rows) { __stcs(at, raw[fft::reversed(j, 5)]); }
+                        if (kShort * j < own) { __stcs(at, raw[fft::reversed(j, 5)]); }
                         at += kShort * a.out_row;
                     });
                 }

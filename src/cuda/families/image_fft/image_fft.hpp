@@ -25,7 +25,8 @@ struct Shape {
     static constexpr int kTwiddles = kPairsR + kShort * kLong / 2;
     static constexpr int kSpectra = kTwiddles + kPoints;
     static constexpr int kSharedBytes =
-        8 * (kRows * kPoints + kShort * kLong / 2 + kRows);  // tile, pairs by r, where rows come from
+        8 * (kRows * kPoints + kShort * kLong / 2 +
+             (kColumns > kRows ? kColumns : kRows));  // tile, pairs by r, where rows or columns come from
 };
 
 /// Steps in memory, in elements; of pixels that lie side by side kernels for one number of channels know them.

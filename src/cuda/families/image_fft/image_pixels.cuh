@@ -7,7 +7,7 @@
 
 namespace tapline::cuda::image_fft_rung {
 
-constexpr std::int64_t kNoRow = INT64_MIN;
+constexpr std::int64_t kNoSource = INT64_MIN;  // of a row or column that is absent
 
 /// Where a tile's window begins, and how many of its rows outputs of the job need.
 struct Window {
@@ -95,55 +95,63 @@ __device__ __forceinline__ void load_points(const ImageArguments& a, Dtype type,
     } else {
         if (task < kRows) {
             const std::int64_t row = window_row(a, window, task);
-            source_rows[task] = row < 0 ? kNoRow : row * a.in_row;
+            source_rows[task] = row < 0 ? kNoSource : row * a.in_row;
         }
         const std::int64_t at = source_pixel(a, left + column);
         const std::int64_t next = source_pixel(a, left + column + D::kPoints);
-        const Pixel* const from = in + at * step;
-        const Pixel* const from_next = in + next * step;
         const float absent = absent_pixel<float>(a);
         __syncthreads();
+        // Both addresses by one: with an address for each, found behind its condition, a load took twenty instructions.
+        const std::int64_t some = max(at, std::int64_t{0});
+        const Pixel* const from = in + some * step;
+        const std::int64_t apart = (max(next, std::int64_t{0}) - some) * step;
 #pragma unroll
         for (int j = 0; j < kLong; ++j) {
             const std::int64_t row = source_rows[kShort * j + r];
-            first[j] = row != kNoRow && at >= 0 ? __ldg(from + row) : no_pixel<Pixel>(absent);
-            second[j] = row != kNoRow && next >= 0 ? __ldg(from_next + row) : no_pixel<Pixel>(absent);
+            const Pixel* const pixel = from + row;
+            first[j] = row != kNoSource && at >= 0 ? __ldg(pixel) : no_pixel<Pixel>(absent);
+            second[j] = row != kNoSource && next >= 0 ? __ldg(pixel + apart) : no_pixel<Pixel>(absent);
         }
-        const auto has_row = [&](int j) { return read_anew(source_rows[kShort * j + r]) != kNoRow; };
+        const auto has_row = [&](int j) { return read_anew(source_rows[kShort * j + r]) != kNoSource; };
         widen_pixels(type, first, re, absent, [&](int j) { return at >= 0 && has_row(j); });
         widen_pixels(type, second, im, absent, [&](int j) { return next >= 0 && has_row(j); });
     }
 }
 
 /// The same where memory has columns side by side: lanes go down them, into a tile of floats that threads take their columns from.
-/// `staged`: kRows rows of D::kColumns floats, which nobody uses afterwards; lanes meet in no bank on either way.
+/// `staged`: kRows rows of D::kColumns floats, which nobody uses afterwards; lanes meet in no bank on either way. `source_columns`:
+/// room for a tile's columns.
 template <int kNear, class Pixel>
 __device__ __forceinline__ void load_points_by_columns(const ImageArguments& a, Dtype type, const Pixel* in, float* staged,
-                                                       const Window& window, std::int64_t step, float (&re)[kLong],
-                                                       float (&im)[kLong]) {
+                                                       std::int64_t* source_columns, const Window& window, std::int64_t step,
+                                                       float (&re)[kLong], float (&im)[kLong]) {
     using D = Shape<kNear>;
     constexpr int kAtOnce = 16;
     constexpr int kApart = D::kTasks / kRows;  // columns that are loaded side by side
     const int task = static_cast<int>(threadIdx.x);
     const float absent = absent_pixel<float>(a);
     {
+        if (task < D::kColumns) {
+            const std::int64_t at = source_pixel(a, window.left + task);
+            source_columns[task] = at < 0 ? kNoSource : at * step;
+        }
         const int y = task % kRows;
         const int first = task / kRows;
         const std::int64_t row = window_row(a, window, y);
-        const Pixel* const from = in + row * a.in_row;
+        const Pixel* const from = in + max(row, std::int64_t{0}) * a.in_row;
         float* const to = staged + y * D::kColumns;
+        __syncthreads();
 #pragma unroll 1
         for (int x = first; x < D::kColumns; x += kApart * kAtOnce) {
             Pixel raw[kAtOnce];
-            bool there[kAtOnce];
 #pragma unroll
             for (int i = 0; i < kAtOnce; ++i) {
-                const std::int64_t at = source_pixel(a, window.left + x + i * kApart);
-                there[i] = row >= 0 && at >= 0;
-                raw[i] = there[i] ? __ldg(from + at * step) : no_pixel<Pixel>(absent);
+                const std::int64_t at = source_columns[x + i * kApart];
+                raw[i] = row >= 0 && at != kNoSource ? __ldg(from + at) : no_pixel<Pixel>(absent);
             }
             float held[kAtOnce];
-            widen_pixels(type, raw, held, absent, [&](int i) { return there[i]; });
+            widen_pixels(type, raw, held, absent,
+                         [&](int i) { return row >= 0 && read_anew(source_columns[x + i * kApart]) != kNoSource; });
 #pragma unroll
             for (int i = 0; i < kAtOnce; ++i) { to[(x + i * kApart) ^ (y % 32)] = held[i]; }
         }

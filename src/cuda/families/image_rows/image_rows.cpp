@@ -25,6 +25,8 @@ struct Signals {
     bool along_rows = false;
     std::int64_t of_image = 0;  // signals
     std::int64_t launches = 0;  // images that are a launch each; 1: all together
+    std::int64_t channels = 1;  // of a row: an outer axis of its signals
+    bool pairs = false;         // two channels are one of complex samples
     bool outer = false;         // images are an outer axis of their signals
     Refusal refusal;
 };
@@ -38,21 +40,29 @@ Signals signals_of(const Problem& p) {
     Signals s;
     if (p.filters != 1) {
         s.refusal = "takes one mask for all channels";
+    } else if (p.channels.length != 1 && !(p.has_packed_pixels() && p.channels.in_stride == 1 && p.channels.out_stride == 1)) {
+        s.refusal = "takes channels whose pixels lie side by side";
     } else if (is_left_alone(p.y)) {
         s.along_rows = true;
         s.of_image = p.y.n;
-        if (p.channels.length != 1) { s.refusal = "takes masks of one row with one channel"; }
+        s.channels = p.channels.length;
     } else if (is_left_alone(p.x)) {
         s.of_image = p.x.n * p.channels.length;
-        if (p.channels.length != 1 && !(p.has_packed_pixels() && p.channels.in_stride == 1 && p.channels.out_stride == 1)) {
-            s.refusal = "takes masks of one column with channels whose pixels lie side by side";
-        }
     } else {
         s.refusal = "takes masks of one row or one column, with as many outputs as pixels along the other axis";
     }
     const bool together = s.along_rows && follows(p, p.batch.in_stride, p.batch.out_stride, p.y.in_stride, p.y.out_stride);
     s.launches = together ? 1 : p.batch.length;
     return s;
+}
+
+// The same signals with two channels as one, as core::with_pairs() has those of a problem of one filtered axis.
+bool may_pair(const Problem& p, const Signals& s) {
+    const bool is_real = p.dtype == kF32 || p.dtype == kF64;
+    const bool same_types = p.output_dtype == p.dtype && p.taps_dtype == p.dtype;
+    const bool even = p.y.in_stride % 2 == 0 && p.y.out_stride % 2 == 0 &&
+                      (p.batch.length == 1 || (p.batch.in_stride % 2 == 0 && p.batch.out_stride % 2 == 0));
+    return s.along_rows && s.channels == 2 && is_real && same_types && even && p.bias == 0 && !p.has_clamp;
 }
 
 // The signals of a launch.
@@ -68,7 +78,17 @@ Problem problem_of(const Problem& p, const Signals& s) {
         const bool apart = p.channels.length == 1;
         inner.batch = {s.of_image, apart ? p.x.in_stride : 1, apart ? p.x.out_stride : 1, 0};
     }
-    if (s.outer) { inner.outer[0] = p.batch; }
+    std::size_t outer = 0;
+    if (s.channels != 1 && !s.pairs) { inner.outer.at(outer++) = {s.channels, 1, 1, 0}; }
+    if (s.outer) { inner.outer.at(outer++) = p.batch; }
+    if (s.pairs) {
+        inner.dtype = inner.output_dtype = inner.sum_dtype = p.dtype == kF32 ? kComplex64 : kComplex128;
+        inner.constant = {p.constant.real(), p.constant.real()};
+        for (std::int64_t* stride : {&inner.x.in_stride, &inner.x.out_stride, &inner.batch.in_stride, &inner.batch.out_stride,
+                                     &inner.outer[0].in_stride, &inner.outer[0].out_stride}) {
+            *stride /= 2;
+        }
+    }
     inner.equal_taps = inner.exact_specials = false;
     inner.separable = 0;
     return inner;
@@ -77,7 +97,8 @@ Problem problem_of(const Problem& p, const Signals& s) {
 // As the choice among rungs for images asks for; more taps are nobody's concern.
 bool is_to_be_local(const Problem& p) { return p.taps() <= cuda_abi::kLocalTaps && p.accuracy == Accuracy::standard; }
 
-// Several images as signals: an outer axis for the rungs that know those, or a launch each, whichever is sooner.
+// Two channels as one or apart; several images as an outer axis for the rungs that know those, or a launch each: what is the
+// soonest.
 struct Best {
     Signals signals;
     double seconds = std::numeric_limits<double>::infinity();
@@ -88,16 +109,23 @@ Best best_signals(const Problem& p, const cuda_abi::Device& device) {
     const auto seconds_of = [&](const Signals& s) {
         return static_cast<double>(s.launches) * best_rung(problem_of(p, s), device, is_to_be_local(p)).seconds;
     };
-    const Signals each = best.signals;
-    const double one_by_one = seconds_of(each);
-    if (std::isfinite(one_by_one)) {
-        if (each.launches <= kMostLaunches) { best.seconds = one_by_one; }
-        if (each.launches > 1) {  // jobs whose images lie otherwise are launches all the same
-            Signals all = each;
-            all.outer = true;
-            all.launches = 1;
-            const double together = seconds_of(all);
-            if (together < best.seconds) { best = {all, together}; }
+    const auto take = [&](const Signals& s, double seconds) {
+        if (seconds < best.seconds) { best = {s, seconds}; }
+    };
+    const Signals plain = best.signals;
+    // Jobs that lie otherwise than the problem have plain signals, images a launch each.
+    if (std::isfinite(seconds_of(plain))) {
+        for (const bool pairs : {false, true}) {
+            if (pairs && !may_pair(p, plain)) { continue; }
+            Signals each = plain;
+            each.pairs = pairs;
+            if (each.launches <= kMostLaunches) { take(each, seconds_of(each)); }
+            if (each.launches > 1) {
+                Signals all = each;
+                all.outer = true;
+                all.launches = 1;
+                take(all, seconds_of(all));
+            }
         }
     }
     if (!std::isfinite(best.seconds)) { best.signals.refusal = "no rung for signals takes its rows"; }
@@ -105,20 +133,24 @@ Best best_signals(const Problem& p, const cuda_abi::Device& device) {
 }
 
 // What the rungs for signals predict, by what an H100 took for 450 drawn images: short launches less, with warm caches; long ones
-// more, across memory, of samples of 8 or 16 bits, and with edges that are not zeros (4,850 x 751 u16, 14 x 1 taps, reflect, 422 us
-// for 93).
+// more, across memory, of samples of 8 or 16 bits, and with edges that are not zeros, but where columns lie side by side (3,068
+// images of 61 x 43 u8, 3 x 1 taps 38 us; 75,491 x 35 f16, 25 x 1 taps, mirror, 29).
 double as_measured(double seconds, const Problem& p) {
     constexpr double kStartSeconds = 1e-6;
     constexpr double kShortSeconds = 12e-6;
     constexpr double kMoreAcross = 0.3;
     constexpr double kMoreNarrow = 0.5;
     constexpr double kMoreAtEdges = 0.45;
+    constexpr double kMoreOfColumns = 0.1;
     const bool along_rows = is_left_alone(p.y);
     const core::Axis& filtered = along_rows ? p.x : p.y;
     const core::Axis& other = along_rows ? p.y : p.x;
-    const double more = (std::abs(filtered.in_stride) > std::abs(other.in_stride) ? kMoreAcross : 0) +
-                        (stored_bytes(p.dtype) < 4 ? kMoreNarrow : 0) +
-                        (filtered.boundary != kZero && filtered.boundary != kConstant ? kMoreAtEdges : 0);
+    const bool as_columns =
+        !along_rows && (p.channels.length != 1 || (std::abs(p.x.in_stride) == 1 && std::abs(p.x.out_stride) == 1));
+    const double apart = (std::abs(filtered.in_stride) > std::abs(other.in_stride) ? kMoreAcross : 0) +
+                         (stored_bytes(p.dtype) < 4 ? kMoreNarrow : 0) +
+                         (filtered.boundary != kZero && filtered.boundary != kConstant ? kMoreAtEdges : 0);
+    const double more = as_columns ? kMoreOfColumns : apart;
     return std::max(seconds - kStartSeconds, kLaunchSeconds) + more * std::max(seconds - kShortSeconds, 0.0);
 }
 
@@ -128,7 +160,8 @@ public:
 Idea: under a mask of one row the rows of an image are signals, under one of one column its columns are: the rungs for signals
 convolve them as they lie
 Changed: a long row of taps costs what it costs a signal, next to nothing beside the copy
-Requires: one mask of one row (and one channel) or one column, as many outputs as pixels along the other axis; whole images
+Requires: one mask of one row or one column, as many outputs as pixels along the other axis; channels whose pixels lie side by
+side; whole images
 Limited by: what limits the signals' rung
 )"};
 
@@ -155,13 +188,13 @@ Limited by: what limits the signals' rung
                                   is_to_be_local(prepared.problem));
         };
         chosen->inner = prepare(chosen->signals);
-        if (chosen->signals.outer) { chosen->of_one = prepare(signals_of(prepared.problem)); }
+        if (chosen->signals.outer || chosen->signals.pairs) { chosen->plain = prepare(signals_of(prepared.problem)); }
         return chosen;
     }
 
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenRows>();
-        return std::max(chosen.inner->workspace_bytes, chosen.of_one ? chosen.of_one->workspace_bytes : 0);
+        return std::max(chosen.inner->workspace_bytes, chosen.plain ? chosen.plain->workspace_bytes : 0);
     }
 
     void launch(const Prepared& prepared, const Job& job, const OnDevice&, void* workspace, cudaStream_t stream) const override {
@@ -173,17 +206,20 @@ Limited by: what limits the signals' rung
         const bool as_planned = !is_packed && job.batch == p.batch.length && job.in_batch == p.batch.in_stride &&
                                 job.out_batch == p.batch.out_stride && job.in_stride == p.y.in_stride &&
                                 job.out_stride == p.y.out_stride;
-        const bool outer = s.outer && as_planned;
-        const cuda_abi::Prepared& inner = s.outer && !outer ? *chosen.of_one : *chosen.inner;
+        const bool even = (job.in_stride | job.out_stride) % 2 == 0 && (job.batch == 1 || (job.in_batch | job.out_batch) % 2 == 0);
+        const bool is_plain = (s.outer && !as_planned) || (s.pairs && !even);
+        const bool outer = s.outer && !is_plain;
+        const std::int64_t parts = s.pairs && !is_plain ? 2 : 1;  // of a sample
+        const cuda_abi::Prepared& inner = is_plain ? *chosen.plain : *chosen.inner;
         const core::Axis& x = inner.problem.x;
         Job one;
         one.count = x.outputs;
         one.in_last = one.n = x.n;
         if (s.along_rows) {
-            one.in_stride = is_packed ? 1 : x.in_stride;
-            one.out_stride = is_packed ? 1 : x.out_stride;
-            one.in_batch = job.in_stride;
-            one.out_batch = job.out_stride;
+            one.in_stride = is_packed ? s.channels / parts : x.in_stride;
+            one.out_stride = is_packed ? s.channels / parts : x.out_stride;
+            one.in_batch = job.in_stride / parts;
+            one.out_batch = job.out_stride / parts;
         } else {
             one.in_stride = job.in_stride;
             one.out_stride = job.out_stride;
@@ -204,7 +240,7 @@ private:
     struct ChosenRows final : Chosen {
         Signals signals;
         RungInside inner;
-        RungInside of_one;  // where images are an outer axis: one of them
+        RungInside plain;  // beside others: for jobs that lie otherwise
     };
 };
 

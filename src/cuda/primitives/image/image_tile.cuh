@@ -51,6 +51,26 @@ __device__ __forceinline__ void load_into(const ImageArguments& a, S* to, const 
     }
 }
 
+/// Elements of a row's window from which on its samples of 1 and 2 bytes are copied by words: below, lanes have an element each.
+inline constexpr int kFewestByWords = 65;
+
+/// The part of a row's window, by a warp, that is words in memory as it is in the window: elements `begin` to `end` of those from
+/// element e of the row that begins at `from` on. `to` lies on 16 bytes.
+template <class S>
+__device__ __forceinline__ void load_words(const ImageArguments& a, S* to, const S* from, std::int64_t e, int elements, int lane,
+                                           int& begin, int& end) {
+    constexpr int kOfWord = 4 / static_cast<int>(sizeof(S));
+    const S* const first = from + e;
+    if (a.in_step != 1 || reinterpret_cast<std::uintptr_t>(first) % 4 != 0) { return; }
+    const auto within = [&](std::int64_t i) {
+        return static_cast<int>(min(max(i, std::int64_t{0}), static_cast<std::int64_t>(elements)));
+    };
+    begin = (within(-e) + kOfWord - 1) / kOfWord * kOfWord;
+    end = max(within(a.row_elements - e) / kOfWord * kOfWord, begin);
+#pragma unroll 1
+    for (int i = begin + lane * kOfWord; i < end; i += 32 * kOfWord) { copy_4_async(to + i, first + i); }
+}
+
 /// load_window() where memory has the elements of columns side by side: lanes go down them.
 template <class S>
 __device__ __forceinline__ void load_window_by_columns(const ImageArguments& a, S* window, const S* in, std::int64_t y,
@@ -138,6 +158,21 @@ __device__ __forceinline__ void load_window(const ImageArguments& a, S* window, 
             if (source < 0) {
                 for (int i = lane; i < elements; i += 32) { to[i] = absent; }
                 continue;
+            }
+            if constexpr (sizeof(S) < 4) {
+                if (elements >= kFewestByWords) {
+                    int begin = 0;
+                    int end = 0;
+                    load_words(a, to, from, e, elements, lane, begin, end);
+                    if (begin < end) {
+#pragma unroll 1
+                        for (int i = lane; i < elements - (end - begin); i += 32) {
+                            const int at = i < begin ? i : i + (end - begin);
+                            load_into(a, to + at, from, e + at, absent);
+                        }
+                        continue;
+                    }
+                }
             }
 #pragma unroll 4
             for (int i = lane; i < elements; i += 32) { load_into(a, to + i, from, e + i, absent); }

@@ -132,6 +132,39 @@ TEST(ImageKernels, BytesUnderSmallMasks) {
     }
 }
 
+// Pixels of 1 and 2 bytes, whose rows are words of memory, all, some or none of them, at edges of every kind.
+TEST(ImageKernels, NarrowPixelsAtEdges) {
+    const Boundary boundaries[] = {Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                   Boundary::reflect, Boundary::mirror,   Boundary::wrap};
+    Random random(12);
+    int turn = 0;
+    for (const Dtype dtype : {Dtype::u8, Dtype::u16, Dtype::f16}) {
+        for (const auto [columns, channels] : {std::pair{160, 1}, {163, 1}, {162, 1}, {5, 32}, {30, 3}, {70, 2}, {9, 1}}) {
+            ImageProblem p{.height = 21,
+                           .width = columns,
+                           .channels = channels,
+                           .batch = 2,
+                           .mask_height = 4,
+                           .mask_width = 19,
+                           .dtype = dtype};
+            p.boundary = boundaries[turn++ % 6];
+            p.mode = turn % 4 == 0 ? Mode::full : Mode::same;
+            p.constant = 77;
+            GuardedBuffer in(bytes_of(input_extent(p), p.dtype)), taps(bytes_of(taps_extent(p), Dtype::f32)),
+                out(bytes_of(output_extent(p), p.dtype));
+            fill_random(in.data(), p.dtype, input_extent(p), random);
+            fill_random(taps.data(), Dtype::f32, taps_extent(p), random);
+            const FencedBuffer fenced(in.data(), in.size(), turn % 2 == 0);
+            const core::Resolved r = core::resolve(p);
+            PreparedOnHost prepared(cuda::image_direct(), r, taps.data());
+            ASSERT_EQ(prepared.make(), "");
+            prepared.launch(job_of(r, out.data(), fenced.data(), 0, r.y.outputs));
+            ASSERT_TRUE(out.guards_intact()) << describe(p);
+            ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), true), "") << describe(p);
+        }
+    }
+}
+
 // A rung on a whole image of random f32 pixels with a mask of the rank (0: of equal taps, kSmallIntegers: of rank one too), by a
 // kernel that is described with the words `how`; empty, or what is wrong.
 constexpr int kSmallIntegers = -1;

@@ -165,6 +165,8 @@ TEST(ImageTiles, FastestRungsAreChosen) {
         Dtype dtype;
         std::int64_t batch, height, width, channels, side;
         std::string fastest;
+        std::int64_t mask_width = 0;  // if not `side`
+        Boundary boundary = Boundary::zero;
     };
     const std::vector<Measured> all = {
         {Dtype::u8, 1, 4096, 4096, 1, 3, "image_direct"},  {Dtype::u8, 1, 4096, 4096, 1, 15, "image_fft"},
@@ -177,7 +179,7 @@ TEST(ImageTiles, FastestRungsAreChosen) {
         {Dtype::f32, 1, 4096, 4096, 1, 3, "image_direct"}, {Dtype::f32, 1, 4096, 4096, 1, 5, "image_direct"},
         {Dtype::f32, 1, 4096, 4096, 1, 7, "image_direct"}, {Dtype::f32, 1, 4096, 4096, 1, 9, "image_fft"},
         {Dtype::f32, 1, 2160, 3840, 3, 3, "image_direct"}, {Dtype::f32, 1, 1024, 1024, 32, 5, "image_direct"},
-        {Dtype::f32, 1, 1024, 1024, 32, 31, "image_fft"},
+        {Dtype::f32, 1, 1024, 1024, 32, 31, "image_fft"},  {Dtype::u8, 1, 24, 138402, 1, 5, "image_tiles", 26, Boundary::mirror},
     };
     cuda_abi::Device device = device_of(132, 9);
     device.copy_bytes_per_second = 4.32e12;
@@ -188,7 +190,8 @@ TEST(ImageTiles, FastestRungsAreChosen) {
                              .channels = m.channels,
                              .batch = m.batch,
                              .mask_height = m.side,
-                             .mask_width = m.side,
+                             .mask_width = m.mask_width == 0 ? m.side : m.mask_width,
+                             .boundary = m.boundary,
                              .dtype = m.dtype};
         cuda::Problem asked;
         static_cast<core::Resolved&>(asked) = core::resolve(p);
