@@ -34,41 +34,56 @@ struct Shape {
     std::int64_t shared_bytes = 0;
 };
 
-// Rows of a warp's lanes, where a block has all rows that lie side by side.
+// Rows of a block whose threads follow each other along them: all that lie side by side, or as many as a warp has lanes.
+std::int64_t rows_along(const Rows& rows) {
+    constexpr std::int64_t kFewSideBySide = 15;
+    return rows.near.length <= kFewSideBySide ? rows.near.length : kLanes;
+}
+
+// How many of these a warp's lanes have.
 std::int64_t rows_together(std::int64_t rows) { return rows & -rows; }
 
-// Whether threads of a block should follow each other along rows: few rows lie side by side, and a row is long enough for them.
-bool goes_along(const Rows& rows, std::int64_t outputs) {
-    constexpr std::int64_t kFewSideBySide = 15;
+// Whether threads of a block should follow each other along rows, which are long enough for them: few rows lie side by side, or
+// filters are so long that lanes with rows and filters of their own would wait for these.
+bool goes_along(const Problem& p, const Rows& rows) {
+    constexpr std::int64_t kManyTaps = 32;
     constexpr std::int64_t kLeastOutputs = 192;
-    const std::int64_t groups = rows.near.length / rows_together(rows.near.length);
-    return std::abs(rows.near.in) == 1 && std::abs(rows.near.out) == 1 && rows.near.length <= kFewSideBySide &&
-           groups <= kMostWarps && outputs >= kLeastOutputs;
+    constexpr std::int64_t kLeastOfLanes = 64;
+    constexpr std::int64_t kLineBytes = 128;
+    if (std::abs(rows.near.in) != 1 || std::abs(rows.near.out) != 1) { return false; }
+    const std::int64_t own = rows_along(rows);
+    const bool all = own == rows.near.length;
+    // What fills lines of memory comes as well without shared memory.
+    const bool few_taps = p.x.k < kManyTaps && (!all || own * stored_bytes(p.dtype) >= kLineBytes);
+    return own / rows_together(own) <= kMostWarps && !few_taps && (all || p.filters > 1) &&
+           p.x.outputs >= (all ? kLeastOutputs : kLeastOfLanes);
 }
 
 // The same of a launch of so many outputs a row: blocks alike, none of them nearly empty, and enough of them.
 Shape shape_along(const Problem& p, const cuda_abi::Device& device, const Rows& rows, std::int64_t outputs) {
     constexpr std::int64_t kFewTaps = 16;
-    constexpr std::int64_t kFewWarps = 6;     // they wait less for each other
-    constexpr std::int64_t kLeastBlocks = 4;  // of a multiprocessor
+    constexpr std::int64_t kFewWarps = 6;                         // they wait less for each other
+    const std::int64_t least_blocks = p.x.k <= kFewTaps ? 4 : 2;  // of a multiprocessor
     const Type type = type_of(p, device);
     const int sum_bytes = stored_bytes(sums_of(p));
-    const std::int64_t near = rows.near.length;
+    const std::int64_t near = rows_along(rows);
     const std::int64_t together = rows_together(near);
     const std::int64_t groups = near / together;
     const std::int64_t of_warp = kLanes / together * columns::along_outputs(sum_bytes);  // outputs of a row
     const std::int64_t needed = divide_up(outputs, of_warp);
-    std::int64_t units = 1;
+    std::int64_t units = divide_up(rows.near.length, near);
     for (const RowAxis& axis : rows.others) { units *= axis.length; }
     const std::int64_t of_block = (p.x.k <= kFewTaps ? kFewWarps : kMostWarps) / groups;
     const std::int64_t most =
-        std::clamp<std::int64_t>(needed * units / (kLeastBlocks * device.multiprocessors), 1, std::max<std::int64_t>(of_block, 1));
+        std::clamp<std::int64_t>(needed * units / (least_blocks * device.multiprocessors), 1, std::max<std::int64_t>(of_block, 1));
     Shape s;
     s.way = Way::along;
     const std::int64_t alike = divide_up(needed, divide_up(needed, most));
     s.warps = std::max<std::int64_t>(alike, 1) * groups;
     s.outputs = s.warps / groups * of_warp;
     s.columns.outputs = static_cast<int>(s.outputs);
+    s.columns.rows = static_cast<int>(near);
+    s.columns.together = static_cast<int>(together);
     const std::int64_t tap_vectors =
         divide_up(p.x.k * type.tap_bytes, std::int64_t{16}) | 1;  // an odd number: rows' taps lie in other banks
     s.columns.tap_pitch = static_cast<int>(tap_vectors * 16 / type.tap_bytes);
@@ -270,7 +285,7 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
         a.tiles = divide_up(a.count, shape.outputs);
         const bool of_block = way == Way::apart || way == Way::along;  // a unit of rows
         const std::int64_t lines = shape.rows_of_thread * (way == Way::apart ? kRowLanes : 1);
-        set_tiles(rows, static_cast<int>(way == Way::along ? rows.near.length : lines), 1);
+        set_tiles(rows, static_cast<int>(way == Way::along ? rows_along(rows) : lines), 1);
         shape.columns.near_units = rows.near_tiles;
         shape.columns.units = rows.tiles;
         const std::int64_t groups = of_block ? rows.tiles : divide_up(rows.tiles, kLanes);
@@ -289,7 +304,7 @@ private:
     };
 
     static bool fits(const Problem& p, const cuda_abi::Device& device, Way way, const Rows& rows) {
-        if (way == Way::along && !goes_along(rows, p.x.outputs)) { return false; }
+        if (way == Way::along && !goes_along(p, rows)) { return false; }
         return columns::kernel_of(p.dtype, p.taps_dtype, way, p.filters > 1) != nullptr &&
                shape_of(p, device, p.x.outputs, way, rows).shared_bytes <= device.shared_bytes_per_block;
     }
@@ -307,12 +322,14 @@ private:
     // Of rows that a block's threads follow each other along, which move so many bytes.
     static double seconds_along(const Problem& p, const cuda_abi::Device& device, const Shape& shape, double bytes) {
         const Type type = type_of(p, device);
-        const auto near = static_cast<double>(rows_of(p).near.length);
+        const Rows rows = rows_of(p);
+        const auto near = static_cast<double>(rows_along(rows));
         const auto taps = static_cast<double>(p.x.k);
         const auto of_block = static_cast<double>(shape.outputs);
         const auto warps = static_cast<double>(shape.warps);
         const auto of_thread = static_cast<double>(columns::along_outputs(stored_bytes(sums_of(p))));
-        const double units = static_cast<double>(p.outer_length() * p.batch.length) / near;
+        const double units = static_cast<double>(p.outer_length() * p.batch.length / rows.near.length) *
+                             std::ceil(static_cast<double>(rows.near.length) / near);
         const double blocks = units * std::ceil(static_cast<double>(p.x.outputs) / of_block);
         const double window = (of_block + taps) * near / (kLanes * warps);  // samples of a thread
         const double brought = window * (type.bytes < stored_bytes(sums_of(p)) ? kAlongNarrow : kAlongSample) +

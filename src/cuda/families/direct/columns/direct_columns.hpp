@@ -15,7 +15,7 @@ enum class Way {
     alone,   // it has one
     vector,  // side by side, in a vector
     apart,   // every kRowLanes-th one: lanes of a warp have neighbouring ones, which need not begin where vectors do
-    along,   // it has one; a block has all that lie side by side, and its threads follow each other along them
+    along,   // it has one; a block has neighbouring ones, all where they are few, and its threads follow each other along them
 };
 inline constexpr int kRowLanes = 32;
 
@@ -40,9 +40,10 @@ struct FilterStep {
 
 /// Which threads of a block go where, and which filters rows have.
 struct Columns {
-    int outputs;                     // of each of a block's rows
     int places_at;                   // bytes of shared memory before what is known of a window that leaves the signal
-    int tap_pitch;                   // along few rows: taps from one row's to the next's in shared memory,
+    int rows, together;              // along rows: of a block, at most; of a warp's lanes
+    int outputs;                     // of each of these rows
+    int tap_pitch;                   // taps from one row's to the next's in shared memory
     int samples_at, sums_at;         // bytes before the samples as they come, and as sums
     std::int64_t near_units, units;  // threads' rows, or a warp's where they lie apart, along Rows::near and all
     std::int64_t filter_bytes;       // from one filter to the next; 0: one for all

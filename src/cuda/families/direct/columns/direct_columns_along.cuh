@@ -39,18 +39,16 @@ __device__ __forceinline__ void bring_stretch(const Arguments& a, const Rows& ro
         [&](int line, int i) { return shared + (i * s.rows + (backwards ? s.rows - 1 - line : line)) * kBytes; });
 }
 
-/// The filters of all rows, or the one of all, to shared memory, asynchronously.
+/// The filters of all rows, or the one of all, to shared memory, asynchronously: by vectors, the last of which may end in what pads
+/// them.
 template <class H>
 __device__ __forceinline__ void bring_filters(const Arguments& a, const Columns& g, const Place& p, int filters, H* taps,
                                               const Team& team) {
-    constexpr int kPart = kIsComplexElement<H> ? sizeof(H) / 2 : sizeof(H);
+    const int vectors = (static_cast<int>(a.k) * static_cast<int>(sizeof(H)) + 15) / 16;
 #pragma unroll 1
-    for (PairWalk at(team, static_cast<int>(a.k)); at.is_there(filters); at.advance()) {
+    for (PairWalk at(team, vectors); at.is_there(filters); at.advance()) {
         const auto* const filter = static_cast<const char*>(a.taps) + filter_of(g, p, at.outer) * g.filter_bytes;
-        const char* const from = filter + at.inner * sizeof(H);
-        auto* const to = reinterpret_cast<char*>(taps + at.outer * g.tap_pitch + at.inner);
-#pragma unroll
-        for (int part = 0; part < static_cast<int>(sizeof(H)); part += kPart) { copy_element_async<kPart>(to + part, from + part); }
+        copy_16_async(reinterpret_cast<char*>(taps + at.outer * g.tap_pitch) + at.inner * 16, filter + at.inner * 16);
     }
 }
 
@@ -86,7 +84,7 @@ __device__ __forceinline__ void store_stretch(const Arguments& a, const Rows& ro
 
 /// Few rows side by side are one run of memory, which comes to shared memory as it lies, boundaries too, and whose outputs go back
 /// likewise. A thread makes neighbouring outputs of one row. Lanes of a warp have as many neighbouring rows as are a power of two
-/// and divide all of them, so that no two read from one bank: their outputs' number is odd.
+/// and divide a block's, so that no two read from one bank: their outputs' number is odd.
 template <class X, class H, class Raw>
 __global__ void __launch_bounds__(32 * kMostWarps, sizeof(X) == 16 ? 2 : 3)
     direct_columns_along_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Rows rows,
@@ -98,8 +96,8 @@ __global__ void __launch_bounds__(32 * kMostWarps, sizeof(X) == 16 ? 2 : 3)
     const std::int64_t unit = divide(static_cast<std::int64_t>(blockIdx.x), a.tiles);
     const std::int64_t o = (static_cast<std::int64_t>(blockIdx.x) - unit * a.tiles) * g.outputs;
     Stretch s{};
-    s.rows = static_cast<int>(rows.near.length);
-    s.place = place_of(rows, g, unit, s.rows, 0);
+    s.place = place_of(rows, g, unit, g.rows, 0);
+    s.rows = static_cast<int>(min(rows.near.length - s.place.near, std::int64_t{g.rows}));
     s.count = static_cast<int>(min(a.count - o, std::int64_t{g.outputs}));
     s.size = s.count + static_cast<int>(a.k) - 1;
     s.first = a.first - a.origin - a.in_first + o;
@@ -135,14 +133,13 @@ __global__ void __launch_bounds__(32 * kMostWarps, sizeof(X) == 16 ? 2 : 3)
         absent = __syncthreads_or(!finite) != 0;
     }
 
-    const int together = s.rows & -s.rows;  // rows of a warp's lanes
-    const int groups = s.rows / together;
+    const int groups = g.rows / g.together;
     const int warp = team.thread / 32;
     const int lane = team.thread % 32;
-    const int line = warp % groups * together + lane % together;  // counted from the lowest one in memory
-    const int begin = (warp / groups * (32 / together) + lane / together) * O;
+    const int line = warp % groups * g.together + lane % g.together;  // counted from the lowest one in memory
+    const int begin = (warp / groups * (32 / g.together) + lane / g.together) * O;
     const int row = rows.near.in < 0 ? s.rows - 1 - line : line;
-    const bool works = begin < s.count;
+    const bool works = begin < s.count && line < s.rows;
     X sum[O] = {};
     if (works) {
         const X* const window = samples + past + begin * s.rows + line;

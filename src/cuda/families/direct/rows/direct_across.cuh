@@ -48,15 +48,17 @@ template <class H, int C>
 __device__ __forceinline__ bool bring_columns(const Arguments& a, std::int64_t filter_bytes, const int (&number)[C],
                                               Samples<H, C>* taps, int warp, int warps) {
     constexpr int V = 16 / static_cast<int>(sizeof(H));
-    constexpr int kTogether = 4;  // lanes that read a filter, and groups of lanes that have filters
     const int lane = static_cast<int>(threadIdx.x) % kLanes;
     const int k = static_cast<int>(a.k);
-    const int all = (k + kTogether * V - 1) / (kTogether * V) * kTogether;
+    const int shift = k <= V ? 0 : k <= 2 * V ? 1 : 2;  // 1 << shift lanes read a filter, of as many groups of lanes
+    const int together = 1 << shift;
+    const int all = (k + together * V - 1) / V >> shift << shift;
     bool finite = true;
 #pragma unroll 2
     for (int i = warp; i < all; i += warps) {
-        const int of = i % kTogether * (kLanes / kTogether) + lane / kTogether;  // the lane that it is for
-        const int first = (i / kTogether * kTogether + lane % kTogether) * V;
+        const int group = i & (together - 1);
+        const int of = (group * kLanes + lane) >> shift;  // the lane that it is for
+        const int first = (i - group + (lane & (together - 1))) * V;
         H tap[C][V];
 #pragma unroll
         for (int c = 0; c < C; ++c) {
