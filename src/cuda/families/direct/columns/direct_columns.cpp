@@ -52,11 +52,14 @@ bool goes_along(const Problem& p, const Rows& rows) {
     constexpr std::int64_t kLineBytes = 128;
     if (std::abs(rows.near.in) != 1 || std::abs(rows.near.out) != 1) { return false; }
     const std::int64_t own = rows_along(rows);
-    const bool all = own == rows.near.length;
+    const bool all = own < kLanes;
     // What fills lines of memory comes as well without shared memory.
     const bool few_taps = p.x.k < kManyTaps && (!all || own * stored_bytes(p.dtype) >= kLineBytes);
-    return own / rows_together(own) <= kMostWarps && !few_taps && (all || p.filters > 1) &&
-           p.x.outputs >= (all ? kLeastOutputs : kLeastOfLanes);
+    if (own / rows_together(own) > kMostWarps || few_taps) { return false; }
+    if (all) { return p.x.outputs >= kLeastOutputs; }
+    // A warp's runs of memory are lines of it.
+    const std::int64_t bytes = std::max(stored_bytes(p.dtype), stored_bytes(p.output_dtype));
+    return p.filters > 1 && p.x.outputs >= kLeastOfLanes && bytes * kLanes <= kLineBytes;
 }
 
 // The same of a launch of so many outputs a row: blocks alike, none of them nearly empty, and enough of them.
@@ -339,7 +342,8 @@ private:
         const double instructions = kAlongInstructions + brought + stored + taps * of_tap;
         const double computing = blocks * warps * instructions / (device.peak_flops / 64);
         const double moving = bytes / (kAlongShare * device.copy_bytes_per_second);
-        const double one_after_the_other = instructions * std::ceil(warps / 4) * kAlongIssueSeconds;
+        // Copies of a few warps wait longer than they take.
+        const double one_after_the_other = (instructions * std::ceil(warps / 4) + kAlongWaits * brought) * kAlongIssueSeconds;
         return kStartSeconds + std::max(overlapped(moving, computing, kNorm), one_after_the_other);
     }
     // A filter for each row of several axes, which each block has to itself. H100, (26, 1954, 512) with 111 taps 325 us, (44,
@@ -364,14 +368,18 @@ private:
     static constexpr double kEndInstructions = 185;
     static constexpr double kOutputInstructions = 4;
     static constexpr double kEpilogueInstructions = 25;
+    // H100: (126, 55044, 3) f32 with 3 taps 64 us, (1291, 11924, 2) with 8 taps 94, (914, 1231, 8) with 120 taps 82, (7, 18682, 8)
+    // with 192 taps 19, (1090, 887, 32) with 116 taps 221, (9, 3830, 128) with 348 taps 98; (15, 65957, 2) complex128 with 17 taps
+    // 36; (433, 186) with 61 taps, which few warps wait for, 16.
     static constexpr double kAlongShare = 0.85;
+    static constexpr double kAlongWaits = 3;
     static constexpr double kAlongInstructions = 500;
     static constexpr double kAlongSample = 3;
     static constexpr double kAlongNarrow = 9;
     static constexpr double kAlongOwnTap = 40;
-    static constexpr double kAlongTap = 4;
-    static constexpr double kAlongWaste = 1.25;
-    static constexpr double kAlongIssueSeconds = 0.8e-9;
+    static constexpr double kAlongTap = 6;
+    static constexpr double kAlongWaste = 1.45;
+    static constexpr double kAlongIssueSeconds = 0.67e-9;
     static constexpr double kNorm = 3;
 };
 

@@ -154,6 +154,32 @@ __device__ __forceinline__ std::int64_t filter_of(const Columns& g, const Place&
     return p.filter + (number - divide(number, g.near.turn) * g.near.turn) * g.near.step;
 }
 
+/// Filters of C rows to a column of shared memory, a vector of taps at a time; whether all taps are finite.
+template <class H, int C, int kStep>
+__device__ __forceinline__ bool bring_column(const Arguments& a, const Columns& g, const Place& p, Samples<H, C>* taps, int pitch,
+                                             int part, int parts) {
+    constexpr int V = 16 / static_cast<int>(sizeof(H));
+    const int k = static_cast<int>(a.k);
+    bool finite = true;
+#pragma unroll
+    for (int c = 0; c < C; ++c) {
+        const auto* const own =
+            reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + filter_of(g, p, c * kStep) * g.filter_bytes);
+        for (int t = part * V; t < k; t += parts * V) {
+            H tap[V];
+            load_taps<V>(tap, own + t);
+#pragma unroll
+            for (int j = 0; j < V; ++j) {
+                if (t + j < k) {
+                    taps[(t + j) * pitch].each[c] = tap[j];
+                    finite = finite && is_finite(tap[j]);
+                }
+            }
+        }
+    }
+    return finite;
+}
+
 /// Which rows are unit `unit` of them, of `size` neighbours each; a thread's first one is row `lane` of it.
 __device__ __forceinline__ Place place_of(const Rows& rows, const Columns& g, std::int64_t unit, int size, int lane) {
     Place p{};
@@ -228,12 +254,10 @@ __global__ void __launch_bounds__(32 * kMostWarps, C * sizeof(X) <= 8 ? 3 : 2)
     bool may_be_absent = false;
     const Tap<H, C, kOwn>* mine = taps;
     if constexpr (kOwn) {
-        int number[C];
-#pragma unroll
-        for (int c = 0; c < C; ++c) { number[c] = static_cast<int>(filter_of(g, p, c * kStep)); }
-        const bool finite = across::bring_columns(a, g.filter_bytes, number, taps, warp, threads / 32);
+        auto* const column = taps + lane;
+        const bool finite = bring_column<H, C, kStep>(a, g, p, column, kPitch, warp, threads / 32);
         may_be_absent = __syncthreads_or(!finite) != 0 && a.exact_edges != kMayMultiplyZeros && a.boundary == kZero;
-        mine = taps + lane;
+        mine = column;
     } else {
         may_be_absent = bring_taps(a, taps, threads);
     }

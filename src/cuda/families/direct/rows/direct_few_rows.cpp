@@ -33,12 +33,6 @@ bool is_interleaved(std::int64_t channels, std::int64_t in_sample, std::int64_t 
 
 std::int64_t channels_of(Way way, std::int64_t rows) { return way == Way::own_of_two ? 2 : way == Way::own_of_four ? 4 : rows; }
 
-// Whether rows of all batch axes but the nearest begin on 16 bytes.
-bool begin_on_vectors(const Problem& p) {
-    return std::all_of(p.outer.begin(), p.outer.end(),
-                       [](const core::Batch& axis) { return axis.length == 1 || axis.in_stride % kV == 0; });
-}
-
 // Interleaved rows as one whose taps are so many samples apart.
 Arguments as_one_row(Arguments a) {
     const std::int64_t channels = a.rows;
@@ -59,7 +53,7 @@ Way way_of(const Problem& p) {
                        std::max(p.x.n, p.x.outputs) < kMost;
     if (!takes) { return Way::none; }
     if (is_interleaved(p.batch.length, p.x.in_stride, p.batch.in_stride, p.x.out_stride, p.batch.out_stride)) {
-        if (p.x.boundary != kZero || !begin_on_vectors(p)) { return Way::none; }
+        if (p.x.boundary != kZero) { return Way::none; }
         if (p.filters == p.batch.length) {
             return p.filters == 2 ? Way::own_of_two : p.filters == 4 ? Way::own_of_four : Way::none;
         }
