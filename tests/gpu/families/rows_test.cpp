@@ -199,6 +199,39 @@ TEST_F(Columns, FiltersOfTheirOwnAlongAnyAxis) {
     }
 }
 
+// Long rows: a block has all that lie side by side, which may be a power of two, odd, or both's product, or of many as many as a
+// warp has lanes; they may lie backwards and have others between them.
+TEST_F(Columns, LongRows) {
+    Random random(218);
+    constexpr std::array kTypes{Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::u8};
+    constexpr std::array kBoundaries{Boundary::zero, Boundary::constant, Boundary::wrap, Boundary::reflect};
+    std::size_t turn = 0;
+    for (const std::int64_t channels : {2, 3, 6, 7, 8, 12, 45}) {
+        for (const Dtype type : kTypes) {
+            for (const std::int64_t k : {1, 17, 70}) {
+                Problem p = interleaved(2, 800 + channels, channels, k, static_cast<int>(turn % 3));
+                p.dtype = type;
+                p.boundary = kBoundaries.at(turn % kBoundaries.size());
+                p.constant = p.boundary == Boundary::constant ? 3 : 0;
+                if (is_integer(type)) {
+                    p.real_taps = Dtype::f32;
+                    p.output_dtype = k == 17 ? Dtype::u8 : Dtype::f32;
+                }
+                if (++turn % 5 == 0) {  // every second one of twice as many channels
+                    p.axes[0].input_stride = 2 * channels;
+                    p.batch_axes[0].input_stride = 2 * channels * (800 + channels);
+                }
+                if (turn % 7 == 0) { p.batch_axes[1].input_stride = -1; }
+                expect_right_from_anywhere(p, random);
+            }
+        }
+    }
+    const Problem p = interleaved(40, 5000, 3, 20, 0);
+    const std::vector<float> taps(static_cast<std::size_t>(taps_extent(p)), 1.0F);
+    const std::string text = make_plan(p, taps.data(), {.device = "cuda"}).explain();
+    EXPECT_NE(text.find("along rows"), std::string::npos) << text;
+}
+
 class IntegerRows : public GpuTest {};
 
 // Filters for each channel of each recording, or for each recording, in GPU memory and piece by piece.

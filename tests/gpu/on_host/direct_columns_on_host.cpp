@@ -5,6 +5,7 @@ namespace tapline::cuda::columns {
 alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }
 #include "cuda/families/direct/columns/direct_columns.cpp"
+#include "cuda/families/direct/columns/direct_columns_along_kernels.cu"
 #include "cuda/families/direct/columns/direct_columns_kernels.cu"
 #include "cuda/families/direct/columns/direct_columns_own_kernels.cu"
 
@@ -18,7 +19,8 @@ const bool added = [] {
                                 std::pair{Dtype::u8, Dtype::f32},         std::pair{Dtype::f16, Dtype::f32}};
     for (const auto& [samples, taps] : kTypes) {
         for (const bool own : {false, true}) {
-            for (const auto way : {cuda::columns::Way::alone, cuda::columns::Way::vector, cuda::columns::Way::apart}) {
+            for (const auto way :
+                 {cuda::columns::Way::alone, cuda::columns::Way::vector, cuda::columns::Way::apart, cuda::columns::Way::along}) {
                 const cuda::columns::Kernel kernel = cuda::columns::kernel_of(samples, taps, way, own);
                 if (kernel != nullptr) { add_kernel(kernel, reinterpret_cast<char*>(cuda::columns::shared)); }
             }

@@ -77,7 +77,7 @@ Problem draw_own_filters(Random& random) {
     p.constant = drawn.constant;
     p.scale = drawn.scale;
     FilteredAxis axis;
-    axis.length = between(1, chance(0.3, random) ? 300 : 60, random);
+    axis.length = between(1, chance(0.3, random) ? 700 : 60, random);
     axis.taps = between(1, chance(0.3, random) ? 60 : 12, random);
     axis.mode = chance(0.5, random) ? Mode::same : Mode::full;
     const std::int64_t channels = chance(0.4, random) ? between(2, 7, random) : 4 * between(2, 12, random);

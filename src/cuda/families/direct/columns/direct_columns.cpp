@@ -34,30 +34,90 @@ struct Shape {
     std::int64_t shared_bytes = 0;
 };
 
-// Whether threads of a block should follow each other along rows: few rows lie side by side, and a row is long enough for them.
-bool goes_along(const Rows& rows, std::int64_t outputs, std::int64_t rows_of_thread) {
-    constexpr std::int64_t kFewSideBySide = 4;
-    return rows.near.length / rows_of_thread < kFewSideBySide && outputs >= kLanes * kOutputs;
+// Rows of a block whose threads follow each other along them: all that lie side by side, or as many as a warp has lanes.
+std::int64_t rows_along(const Rows& rows) {
+    constexpr std::int64_t kFewSideBySide = 15;
+    return rows.near.length <= kFewSideBySide ? rows.near.length : kLanes;
+}
+
+// How many of these a warp's lanes have.
+std::int64_t rows_together(std::int64_t rows) { return rows & -rows; }
+
+// Whether threads of a block should follow each other along rows, which are long enough for them: few rows lie side by side, or
+// filters are so long that lanes with rows and filters of their own would wait for these.
+bool goes_along(const Problem& p, const Rows& rows) {
+    constexpr std::int64_t kManyTaps = 32;
+    constexpr std::int64_t kLeastOutputs = 192;
+    constexpr std::int64_t kLeastOfLanes = 64;
+    constexpr std::int64_t kLineBytes = 128;
+    if (std::abs(rows.near.in) != 1 || std::abs(rows.near.out) != 1) { return false; }
+    const std::int64_t own = rows_along(rows);
+    const bool all = own < kLanes;
+    // What fills lines of memory comes as well without shared memory.
+    const bool few_taps = p.x.k < kManyTaps && (!all || own * stored_bytes(p.dtype) >= kLineBytes);
+    if (own / rows_together(own) > kMostWarps || few_taps) { return false; }
+    if (all) { return p.x.outputs >= kLeastOutputs; }
+    // A warp's runs of memory are lines of it.
+    const std::int64_t bytes = std::max(stored_bytes(p.dtype), stored_bytes(p.output_dtype));
+    return p.filters > 1 && p.x.outputs >= kLeastOfLanes && bytes * kLanes <= kLineBytes;
+}
+
+// The same of a launch of so many outputs a row: blocks alike, none of them nearly empty, and enough of them.
+Shape shape_along(const Problem& p, const cuda_abi::Device& device, const Rows& rows, std::int64_t outputs) {
+    constexpr std::int64_t kFewTaps = 16;
+    constexpr std::int64_t kFewWarps = 6;                         // they wait less for each other
+    const std::int64_t least_blocks = p.x.k <= kFewTaps ? 4 : 2;  // of a multiprocessor
+    const Type type = type_of(p, device);
+    const int sum_bytes = stored_bytes(sums_of(p));
+    const std::int64_t near = rows_along(rows);
+    const std::int64_t together = rows_together(near);
+    const std::int64_t groups = near / together;
+    const std::int64_t of_warp = kLanes / together * columns::along_outputs(sum_bytes);  // outputs of a row
+    const std::int64_t needed = divide_up(outputs, of_warp);
+    std::int64_t units = divide_up(rows.near.length, near);
+    for (const RowAxis& axis : rows.others) { units *= axis.length; }
+    const std::int64_t of_block = (p.x.k <= kFewTaps ? kFewWarps : kMostWarps) / groups;
+    const std::int64_t most =
+        std::clamp<std::int64_t>(needed * units / (least_blocks * device.multiprocessors), 1, std::max<std::int64_t>(of_block, 1));
+    Shape s;
+    s.way = Way::along;
+    const std::int64_t alike = divide_up(needed, divide_up(needed, most));
+    s.warps = std::max<std::int64_t>(alike, 1) * groups;
+    s.outputs = s.warps / groups * of_warp;
+    s.columns.outputs = static_cast<int>(s.outputs);
+    s.columns.rows = static_cast<int>(near);
+    s.columns.together = static_cast<int>(together);
+    const std::int64_t tap_vectors =
+        divide_up(p.x.k * type.tap_bytes, std::int64_t{16}) | 1;  // an odd number: rows' taps lie in other banks
+    s.columns.tap_pitch = static_cast<int>(tap_vectors * 16 / type.tap_bytes);
+    const auto whole = [](std::int64_t bytes) { return divide_up(bytes, std::int64_t{16}) * 16; };
+    // With what precedes the window up to 16 bytes, and samples that are read too far.
+    const std::int64_t in_bytes = stored_bytes(p.dtype);
+    const std::int64_t samples = 16 / in_bytes + (s.outputs + p.x.k + 16 / sum_bytes) * near;
+    s.columns.samples_at = static_cast<int>(tap_vectors * 16 * (p.filters > 1 ? near : 1));
+    s.columns.sums_at = s.columns.samples_at + (in_bytes < sum_bytes ? static_cast<int>(whole(samples * in_bytes)) : 0);
+    s.shared_bytes = s.columns.sums_at + whole(samples * sum_bytes);
+    return s;
 }
 
 // Of a launch of so many outputs a row.
-Shape shape_of(const Problem& p, const cuda_abi::Device& device, std::int64_t outputs, Way way) {
-    const Rows rows = rows_of(p);
+Shape shape_of(const Problem& p, const cuda_abi::Device& device, std::int64_t outputs, Way way, const Rows& rows) {
+    if (way == Way::along) { return shape_along(p, device, rows, outputs); }
     Shape s;
     s.way = way;
     s.rows_of_thread = columns::rows_of_thread(way, stored_bytes(p.dtype));
-    s.columns.along = goes_along(rows, p.x.outputs, s.rows_of_thread) ? 1 : 0;
     const std::int64_t threads = divide_up(outputs, std::int64_t{kOutputs});  // of a row
-    const std::int64_t of_warp = s.columns.along != 0 ? kLanes : 1;
     // Blocks alike, none of them nearly empty.
-    const std::int64_t blocks = divide_up(threads, of_warp * kMostWarps);
-    s.warps = std::clamp<std::int64_t>(divide_up(threads, std::max<std::int64_t>(blocks, 1) * of_warp), 1, kMostWarps);
-    s.outputs = s.warps * of_warp * kOutputs;
-    const std::int64_t cell =
-        type_of(p, device).tap_bytes * (p.filters > 1 ? s.rows_of_thread * (s.columns.along != 0 ? 1 : kLanes) : 1);
+    const std::int64_t blocks = divide_up(threads, std::int64_t{kMostWarps});
+    s.warps = std::clamp<std::int64_t>(divide_up(threads, std::max<std::int64_t>(blocks, 1)), 1, kMostWarps);
+    s.outputs = s.warps * kOutputs;
+    const std::int64_t cell = type_of(p, device).tap_bytes * (p.filters > 1 ? s.rows_of_thread * kLanes : 1);
     s.columns.places_at = static_cast<int>(divide_up(p.x.k, std::int64_t{kOutputs}) * kOutputs * cell);
     s.shared_bytes = s.columns.places_at + (s.outputs + p.x.k) * static_cast<std::int64_t>(sizeof(std::int64_t));
     return s;
+}
+Shape shape_of(const Problem& p, const cuda_abi::Device& device, std::int64_t outputs, Way way) {
+    return shape_of(p, device, outputs, way, rows_of(p));
 }
 
 std::int64_t filters_of_batch(const Problem& p) { return p.filters / core::filter_sets(p); }
@@ -152,9 +212,7 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
             return "filters along several axes do not follow each other in memory";
         }
         if (!constant_fits(p)) { return "the boundary's constant is no value of the samples' type"; }
-        if (shape_of(p, device, p.x.outputs, Way::alone).shared_bytes > device.shared_bytes_per_block) {
-            return "more taps than shared memory holds columns of";
-        }
+        if (!fits(p, device, Way::alone, rows)) { return "more taps than shared memory holds columns of"; }
         return {};
     }
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
@@ -162,13 +220,13 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
         const Shape shape = shape_of(p, device, p.x.outputs, best_way(p, device));
         const Rows rows = rows_of(p);
         const Type type = type_of(p, device);
-        const bool along = shape.columns.along != 0;
         const double all_rows = static_cast<double>(p.outer_length() * p.batch.length);
         const auto outputs = static_cast<double>(p.x.outputs);
         const auto taps = static_cast<double>(p.x.k);
-        const auto of_thread = static_cast<double>(shape.rows_of_thread);
         const double own = p.filters > 1 ? all_rows * taps * type.tap_bytes : 0;
         const double bytes = all_rows * (type.bytes * static_cast<double>(p.x.n) + outputs * stored_bytes(p.output_dtype)) + own;
+        if (shape.way == Way::along) { return seconds_along(p, device, shape, bytes); }
+        const auto of_thread = static_cast<double>(shape.rows_of_thread);
         // Rows that fill less than a line of memory come and go in pieces.
         const double filled = std::min(1.0, static_cast<double>(rows.near.length * type.bytes) / kLineBytes);
         const double moving = bytes / ((kMovingShare - kPiecesShare * (1 - filled)) * device.copy_bytes_per_second);
@@ -177,22 +235,20 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
         const double of_warp = of_thread * static_cast<double>(kLanes);
         const auto near = static_cast<double>(rows.near.length);
         const double units = apart ? all_rows / near * std::ceil(near / of_warp) * kLanes : all_rows / of_thread;
-        const double lanes = along ? units : std::ceil(units / kLanes) * kLanes;
+        const double lanes = std::ceil(units / kLanes) * kLanes;
         const double blocks = std::ceil(outputs / static_cast<double>(shape.outputs));
-        const double warps = lanes * blocks * static_cast<double>(shape.warps) / (along ? 1.0 : kLanes);
+        const double warps = lanes * blocks * static_cast<double>(shape.warps) / kLanes;
         const double at_ends = std::min(1.0, 2 * std::ceil(taps / static_cast<double>(shape.outputs)) / blocks);
-        const double wider = std::max(1.0, type.bytes / 4.0);  // lanes that lie further apart
-        const double of_tap = kOutputs * of_thread * type.products / type.rate * kWaste +
-                              kLoadInstructions * (apart ? of_thread : 1) + (along ? kAlongTap * wider : 0);
+        const double of_tap =
+            kOutputs * of_thread * type.products / type.rate * kWaste + kLoadInstructions * (apart ? of_thread : 1);
         const bool plain = p.trivial_epilogue;
-        const double instructions = (along ? kAlongInstructions * wider : kInstructions) + taps * of_tap +
-                                    at_ends * (kInstructions + kEndInstructions * of_thread) +
+        const double instructions = kInstructions + taps * of_tap + at_ends * (kInstructions + kEndInstructions * of_thread) +
                                     (type.bytes <= 2 ? kNarrowInstructions * (kOutputs + taps) : 0) +
                                     kOutputs * of_thread * (plain ? kOutputInstructions : kEpilogueInstructions);
         const double computing = warps * instructions / (device.peak_flops / 64);
         const double chunks = 1 + taps / kOutputs;  // each waits for its samples
         const double working = overlapped(moving, computing, kNorm) *
-                               (core::filter_sets(p) != 1 && !along ? slowdown_of_sets(shape, device) : 1) *
+                               (core::filter_sets(p) != 1 ? slowdown_of_sets(shape, device) : 1) *
                                (apart && type.bytes <= 2 ? 1 : slowdown_of_unlike_rows(p));
         return kStartSeconds + std::max(working, chunks * kChunkSeconds);
     }
@@ -200,7 +256,7 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
         const Shape s =
             shape_of(prepared.problem, prepared.device, prepared.problem.x.outputs, best_way(prepared.problem, prepared.device));
         return std::to_string(s.warps) + (s.warps == 1 ? " warp" : " warps") +
-               (s.columns.along != 0 ? " along rows, " : " across rows, ") + std::to_string(s.rows_of_thread) +
+               (s.way == Way::along ? " along rows, " : " across rows, ") + std::to_string(s.rows_of_thread) +
                (s.rows_of_thread == 1 ? " row a thread" : " rows a thread");
     }
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
@@ -208,7 +264,8 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
         auto chosen = std::make_unique<ChosenColumns>(prepared);
         const Way best = best_way(p, prepared.device);
         for (const Way way : kWays) {
-            if (way == Way::vector && best != way) { continue; }  // rows that fit vectors may begin elsewhere in a job
+            // Rows that fit vectors may begin elsewhere in a job.
+            if ((way == Way::vector || way == Way::along) && best != way) { continue; }
             const columns::Kernel kernel = columns::kernel_of(p.dtype, p.taps_dtype, way, p.filters > 1);
             if (kernel == nullptr) { continue; }
             load_kernel(kernel, static_cast<std::size_t>(prepared.device.shared_bytes_per_block), prepared.device);
@@ -223,17 +280,18 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
         Arguments a = arguments_of(prepared, job, on_device);
         a.taps = on_device.taps;
         Rows rows = rows_of(p, job);
-        const bool has_vectors = chosen.kernels.at(static_cast<std::size_t>(Way::vector)) != nullptr;
-        const bool in_vectors = has_vectors && fits_vectors(p, rows, a.in_sample, a.out_sample, a.in, a.out);
-        const Way way = best_way(p, prepared.device, rows, in_vectors);
-        Shape shape = shape_of(p, prepared.device, a.count, way);
+        const auto has = [&](Way way) { return chosen.kernels.at(static_cast<std::size_t>(way)) != nullptr; };
+        const bool in_vectors = has(Way::vector) && fits_vectors(p, rows, a.in_sample, a.out_sample, a.in, a.out);
+        const Way way = best_way(p, prepared.device, rows, in_vectors, has(Way::along));
+        Shape shape = shape_of(p, prepared.device, a.count, way, rows);
         set_filters(shape.columns, p, job, prepared.taps_pitch_bytes);
         a.tiles = divide_up(a.count, shape.outputs);
-        const bool apart = way == Way::apart;
-        set_tiles(rows, static_cast<int>(shape.rows_of_thread * (apart ? kRowLanes : 1)), 1);
+        const bool of_block = way == Way::apart || way == Way::along;  // a unit of rows
+        const std::int64_t lines = shape.rows_of_thread * (way == Way::apart ? kRowLanes : 1);
+        set_tiles(rows, static_cast<int>(way == Way::along ? rows_along(rows) : lines), 1);
         shape.columns.near_units = rows.near_tiles;
         shape.columns.units = rows.tiles;
-        const std::int64_t groups = shape.columns.along != 0 || apart ? rows.tiles : divide_up(rows.tiles, kLanes);
+        const std::int64_t groups = of_block ? rows.tiles : divide_up(rows.tiles, kLanes);
         if (groups > kMostBlocks / a.tiles) { refuse_launch(); }
         const std::int64_t blocks = groups * a.tiles;
         launch_kernel(chosen.kernels.at(static_cast<std::size_t>(way)), static_cast<unsigned>(blocks),
@@ -242,25 +300,51 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
     }
 
 private:
-    static constexpr std::array<Way, 3> kWays{Way::alone, Way::vector, Way::apart};
+    static constexpr std::array kWays{Way::alone, Way::vector, Way::apart, Way::along};
     struct ChosenColumns : OrderedTaps {
         using OrderedTaps::OrderedTaps;
         std::array<columns::Kernel, kWays.size()> kernels{};
     };
 
+    static bool fits(const Problem& p, const cuda_abi::Device& device, Way way, const Rows& rows) {
+        if (way == Way::along && !goes_along(p, rows)) { return false; }
+        return columns::kernel_of(p.dtype, p.taps_dtype, way, p.filters > 1) != nullptr &&
+               shape_of(p, device, p.x.outputs, way, rows).shared_bytes <= device.shared_bytes_per_block;
+    }
     // How threads' rows lie. No output's bits depend on that.
-    static Way best_way(const Problem& p, const cuda_abi::Device& device, const Rows& rows, bool in_vectors) {
-        const auto takes = [&](Way way) {
-            return columns::kernel_of(p.dtype, p.taps_dtype, way, p.filters > 1) != nullptr &&
-                   shape_of(p, device, p.x.outputs, way).shared_bytes <= device.shared_bytes_per_block;
-        };
-        if (in_vectors && takes(Way::vector)) { return Way::vector; }
+    static Way best_way(const Problem& p, const cuda_abi::Device& device, const Rows& rows, bool in_vectors, bool along) {
+        if (along && fits(p, device, Way::along, rows)) { return Way::along; }
+        if (in_vectors && fits(p, device, Way::vector, rows)) { return Way::vector; }
         const bool in_lanes = fits_lanes(rows, shape_of(p, device, p.x.outputs, Way::apart), p.x.outputs, device);
-        return in_lanes && takes(Way::apart) ? Way::apart : Way::alone;
+        return in_lanes && fits(p, device, Way::apart, rows) ? Way::apart : Way::alone;
     }
     static Way best_way(const Problem& p, const cuda_abi::Device& device) {
         const Rows rows = rows_of(p);
-        return best_way(p, device, rows, fits_vectors(p, rows, p.x.in_stride, p.x.out_stride, nullptr, nullptr));
+        return best_way(p, device, rows, fits_vectors(p, rows, p.x.in_stride, p.x.out_stride, nullptr, nullptr), true);
+    }
+    // Of rows that a block's threads follow each other along, which move so many bytes.
+    static double seconds_along(const Problem& p, const cuda_abi::Device& device, const Shape& shape, double bytes) {
+        const Type type = type_of(p, device);
+        const Rows rows = rows_of(p);
+        const auto near = static_cast<double>(rows_along(rows));
+        const auto taps = static_cast<double>(p.x.k);
+        const auto of_block = static_cast<double>(shape.outputs);
+        const auto warps = static_cast<double>(shape.warps);
+        const auto of_thread = static_cast<double>(columns::along_outputs(stored_bytes(sums_of(p))));
+        const double units = static_cast<double>(p.outer_length() * p.batch.length / rows.near.length) *
+                             std::ceil(static_cast<double>(rows.near.length) / near);
+        const double blocks = units * std::ceil(static_cast<double>(p.x.outputs) / of_block);
+        const double window = (of_block + taps) * near / (kLanes * warps);  // samples of a thread
+        const double brought = window * (type.bytes < stored_bytes(sums_of(p)) ? kAlongNarrow : kAlongSample) +
+                               (p.filters > 1 ? near : 1) * taps / (kLanes * warps) * kAlongOwnTap;
+        const double stored = of_thread * (p.trivial_epilogue ? kOutputInstructions : kEpilogueInstructions);
+        const double of_tap = of_thread * type.products / type.rate * kAlongWaste + kAlongTap;
+        const double instructions = kAlongInstructions + brought + stored + taps * of_tap;
+        const double computing = blocks * warps * instructions / (device.peak_flops / 64);
+        const double moving = bytes / (kAlongShare * device.copy_bytes_per_second);
+        // Copies of a few warps wait longer than they take.
+        const double one_after_the_other = (instructions * std::ceil(warps / 4) + kAlongWaits * brought) * kAlongIssueSeconds;
+        return kStartSeconds + std::max(overlapped(moving, computing, kNorm), one_after_the_other);
     }
     // A filter for each row of several axes, which each block has to itself. H100, (26, 1954, 512) with 111 taps 325 us, (44,
     // 45779, 128) f16 with 50 taps 1,932, (94303, 21, 128) with 10 taps 906, (6289, 97, 512) with 8 taps 1,405: 1.1 to 1.45 times
@@ -284,10 +368,18 @@ private:
     static constexpr double kEndInstructions = 185;
     static constexpr double kOutputInstructions = 4;
     static constexpr double kEpilogueInstructions = 25;
-    // Two interleaved rows with filters of their own, 2^24 samples, 4, 31 and 127 taps: 280, 280 and 772 us; three, 2^22 times, one
-    // filter, 127 taps, 309; (2, 532599, 3) complex64 with 2 taps 144.
-    static constexpr double kAlongInstructions = 2000;
-    static constexpr double kAlongTap = 20;
+    // H100: (126, 55044, 3) f32 with 3 taps 64 us, (1291, 11924, 2) with 8 taps 94, (914, 1231, 8) with 120 taps 82, (7, 18682, 8)
+    // with 192 taps 19, (1090, 887, 32) with 116 taps 221, (9, 3830, 128) with 348 taps 98; (15, 65957, 2) complex128 with 17 taps
+    // 36; (433, 186) with 61 taps, which few warps wait for, 16.
+    static constexpr double kAlongShare = 0.85;
+    static constexpr double kAlongWaits = 3;
+    static constexpr double kAlongInstructions = 500;
+    static constexpr double kAlongSample = 3;
+    static constexpr double kAlongNarrow = 9;
+    static constexpr double kAlongOwnTap = 40;
+    static constexpr double kAlongTap = 6;
+    static constexpr double kAlongWaste = 1.45;
+    static constexpr double kAlongIssueSeconds = 0.67e-9;
     static constexpr double kNorm = 3;
 };
 

@@ -149,7 +149,9 @@ __device__ __noinline__ X sum_of_samples_there(const Arguments& a, const Rows& r
 
 /// The filter of a row of a thread, which lies `beyond` rows beyond its first one.
 __device__ __forceinline__ std::int64_t filter_of(const Columns& g, const Place& p, int beyond) {
-    return p.filter + (g.near.turn == 1 ? 0 : (g.near.first + p.near + beyond) % g.near.turn) * g.near.step;
+    if (g.near.turn == 1) { return p.filter; }
+    const std::int64_t number = g.near.first + p.near + beyond;
+    return p.filter + (number - divide(number, g.near.turn) * g.near.turn) * g.near.step;
 }
 
 /// Filters of C rows to a column of shared memory, a vector of taps at a time; whether all taps are finite.
@@ -232,16 +234,15 @@ __global__ void __launch_bounds__(32 * kMostWarps, C * sizeof(X) <= 8 ? 3 : 2)
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int threads = static_cast<int>(blockDim.x);
-    const bool along = g.along != 0;
-    const int pitch = along ? 1 : 32;
+    constexpr int kPitch = 32;
     auto* const taps = reinterpret_cast<Tap<H, C, kOwn>*>(shared);
     auto* const there = reinterpret_cast<std::int64_t*>(reinterpret_cast<char*>(shared) + g.places_at);
 
     const std::int64_t group = divide(static_cast<std::int64_t>(blockIdx.x), a.tiles);
-    const int outputs = (along ? threads : threads / 32) * O;  // of the block
+    const int outputs = threads / 32 * O;  // of the block
     const std::int64_t o_first = (static_cast<std::int64_t>(blockIdx.x) - group * a.tiles) * outputs;
     constexpr bool kApart = kStep > 1;
-    const std::int64_t unit = along || kApart ? group : group * 32 + lane;
+    const std::int64_t unit = kApart ? group : group * 32 + lane;
     const bool known = unit < g.units;
     Place p = place_of(rows, g, known ? unit : 0, C * kStep, kApart ? lane : 0);
     p.rows = kApart ? static_cast<int>(min((rows.near.length - p.near + kStep - 1) / kStep, std::int64_t{C})) : C;
@@ -253,15 +254,14 @@ __global__ void __launch_bounds__(32 * kMostWarps, C * sizeof(X) <= 8 ? 3 : 2)
     bool may_be_absent = false;
     const Tap<H, C, kOwn>* mine = taps;
     if constexpr (kOwn) {
-        auto* const column = taps + (along ? 0 : lane);
-        const bool finite = bring_column<H, C, kStep>(a, g, p, column, pitch, along ? static_cast<int>(threadIdx.x) : warp,
-                                                      along ? threads : threads / 32);
+        auto* const column = taps + lane;
+        const bool finite = bring_column<H, C, kStep>(a, g, p, column, kPitch, warp, threads / 32);
         may_be_absent = __syncthreads_or(!finite) != 0 && a.exact_edges != kMayMultiplyZeros && a.boundary == kZero;
         mine = column;
     } else {
         may_be_absent = bring_taps(a, taps, threads);
     }
-    const int in_block = (along ? static_cast<int>(threadIdx.x) : warp) * O;
+    const int in_block = warp * O;
     const std::int64_t o = o_first + in_block;
     if (!exists || o >= a.count) { return; }
     const int count = static_cast<int>(min(a.count - o, std::int64_t{O}));
@@ -271,10 +271,10 @@ __global__ void __launch_bounds__(32 * kMostWarps, C * sizeof(X) <= 8 ? 3 : 2)
     const Raw* const row = static_cast<const Raw*>(a.in) + p.in;
     X sum[O * C] = {};
     if (p.first >= 0 && p.first + p.needed <= length) {
-        convolve_window<X, H, Raw, C, kStep, kOwn, true>(a, rows, p, row, mine, pitch, sum);
+        convolve_window<X, H, Raw, C, kStep, kOwn, true>(a, rows, p, row, mine, kPitch, sum);
     } else if (!may_be_absent) {
         const Raw* const lowest = row + (C > 1 && a.in_sample < 0 ? (length - 1) * a.in_sample : 0);
-        convolve_window<X, H, Raw, C, kStep, kOwn, false>(a, rows, p, lowest, mine, pitch, sum);
+        convolve_window<X, H, Raw, C, kStep, kOwn, false>(a, rows, p, lowest, mine, kPitch, sum);
     } else {
 #pragma unroll
         for (int i = 0; i < O; ++i) {

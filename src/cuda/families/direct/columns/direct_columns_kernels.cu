@@ -3,9 +3,11 @@
 
 namespace tapline::cuda::columns {
 
-Kernel own_kernel_of(Dtype dtype, Dtype taps_dtype, Way way);  // in a source of its own
+Kernel along_kernel_of(Dtype dtype, Dtype taps_dtype);  // each in a source of its own
+Kernel own_kernel_of(Dtype dtype, Dtype taps_dtype, Way way);
 
 Kernel kernel_of(Dtype dtype, Dtype taps_dtype, Way way, bool own) {
+    if (way == Way::along) { return along_kernel_of(dtype, taps_dtype); }
     return own ? own_kernel_of(dtype, taps_dtype, way) : entry_of<false>(dtype, taps_dtype, way);
 }
 

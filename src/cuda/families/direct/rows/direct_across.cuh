@@ -41,23 +41,55 @@ __device__ __noinline__ void fill_part(const Arguments& a, Samples<X, C>* to, co
 template <class H, int C, bool kOwn>
 using Tap = std::conditional_t<kOwn, Samples<H, C>, H>;
 
-/// Brings the lanes' own filters, those of line 0 to C - 1 of the lane's tile, as bring_taps() does one.
+/// Brings lanes' own filters to columns of shared memory, of each lane its rows' filters `number`, by all warps; whether what this
+/// thread brought is finite. Some neighbouring lanes read one filter together, whose lines of memory come whole: (256, 90452) f32
+/// with 9 taps 107 us, and 117 where each lane read its own, H100.
+template <class H, int C>
+__device__ __forceinline__ bool bring_columns(const Arguments& a, std::int64_t filter_bytes, const int (&number)[C],
+                                              Samples<H, C>* taps, int warp, int warps) {
+    constexpr int V = 16 / static_cast<int>(sizeof(H));
+    const int lane = static_cast<int>(threadIdx.x) % kLanes;
+    const int k = static_cast<int>(a.k);
+    const int shift = k <= V ? 0 : k <= 2 * V ? 1 : 2;  // 1 << shift lanes read a filter, of as many groups of lanes
+    const int together = 1 << shift;
+    const int all = (k + together * V - 1) / V >> shift << shift;
+    bool finite = true;
+#pragma unroll 2
+    for (int i = warp; i < all; i += warps) {
+        const int group = i & (together - 1);
+        const int of = (group * kLanes + lane) >> shift;  // the lane that it is for
+        const int first = (i - group + (lane & (together - 1))) * V;
+        H tap[C][V];
+#pragma unroll
+        for (int c = 0; c < C; ++c) {
+            const std::int64_t filter = __shfl_sync(0xFFFFFFFFU, number[c], of);
+            const auto* const from = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + filter * filter_bytes);
+            if (first < k) { load_taps<V>(tap[c], from + first); }
+        }
+#pragma unroll
+        for (int j = 0; j < V; ++j) {
+            if (first + j < k) {
+                Samples<H, C> cell;
+#pragma unroll
+                for (int c = 0; c < C; ++c) {
+                    cell.each[c] = tap[c][j];
+                    finite = finite && is_finite(tap[c][j]);
+                }
+                taps[(first + j) * kLanes + of] = cell;
+            }
+        }
+    }
+    return finite;
+}
+
+/// The same of the filters of line 0 to C - 1 of the lane's tile; whether terms may be absent, as bring_taps() returns.
 template <class H, int C>
 __device__ __forceinline__ bool bring_own_taps(const Arguments& a, const Rows& rows, const LineTile& tile,
                                                std::int64_t filter_bytes, Samples<H, C>* taps) {
-    const int lane = static_cast<int>(threadIdx.x) % kLanes;
-    const int k = static_cast<int>(a.k);
-    bool finite = true;
+    int number[C];
 #pragma unroll
-    for (int c = 0; c < C; ++c) {
-        const auto* const own =
-            reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + filter_of(rows, tile, c) * filter_bytes);
-        for (int t = static_cast<int>(threadIdx.x) / kLanes; t < k; t += kWarps) {
-            const H tap = own[t];
-            taps[t * kLanes + lane].each[c] = tap;
-            finite = finite && is_finite(tap);
-        }
-    }
+    for (int c = 0; c < C; ++c) { number[c] = static_cast<int>(filter_of(rows, tile, c)); }
+    const bool finite = bring_columns(a, filter_bytes, number, taps, static_cast<int>(threadIdx.x) / kLanes, kWarps);
     const bool any_infinite = __syncthreads_or(!finite) != 0;
     return a.exact_edges != kMayMultiplyZeros && a.boundary == kZero && any_infinite;
 }

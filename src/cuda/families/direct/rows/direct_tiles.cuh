@@ -6,6 +6,16 @@
 
 namespace tapline::cuda::tiles {
 
+/// As copy_16_async(), by way of the first-level cache.
+__device__ __forceinline__ void copy_16_near_async(void* to_shared, const void* from_global) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from_global) : "memory");
+#else
+    *static_cast<uint4*>(to_shared) = *static_cast<const uint4*>(from_global);
+#endif
+}
+
 /// Where sample i of line l lies in shared memory: l * line + i * sample elements from `first`.
 struct Place {
     int first, line, sample;
@@ -52,6 +62,27 @@ __device__ __forceinline__ Runs runs_of(Lie lie, const Place& place, const char*
     return r;
 }
 
+/// As copy_in(). `near`: other lines read the same memory, which comes by way of the first-level cache.
+template <int kBytes>
+__device__ __forceinline__ void copy_samples(const Runs& r, const Team& team, bool near) {
+    const auto copy_vector = [near](char* to, const char* from) { near ? copy_16_near_async(to, from) : copy_16_async(to, from); };
+    const auto copy_one = [&](char* to, const char* from) {
+        if constexpr (kBytes == 16) {
+            copy_vector(to, from);
+        } else {
+            copy_element_async<kBytes>(to, from);
+        }
+    };
+    copy_runs<kBytes>(r, team, copy_vector, copy_one, [&] {
+        if constexpr (kBytes < 4) {
+            copy_small_elements<kBytes>(r, team);
+        } else {
+            for_each_element<kBytes>(
+                r, team, [&](int run, int at) { copy_one(r.to + run * r.to_step + at, r.from + run * r.from_step + at); });
+        }
+    });
+}
+
 /// Samples [0, size) of a tile's lines to shared memory as they lie; those of line 0 begin at `memory`. `first`: of sample 0, from
 /// sample in_first. kPart: bytes of the parts of an element, whose addresses are multiples of them.
 template <int kBytes, int kPart>
@@ -74,13 +105,7 @@ __device__ __forceinline__ void load_raw(const Arguments& a, const Rows& rows, c
         const Runs runs = runs_of<kBytes>(g.in, place, memory, shared, a.in_sample, rows.near.in, lines, begin, end);
         // Lines of one and the same row come by way of the first-level cache: the second level has those few lines of memory in
         // one place, for which all multiprocessors would wait.
-        if (kBytes >= 4 && kBytes < 16 && rows.near.in == 0 && lines > 1 && runs.length > 0) {
-            for_each_element<kBytes>(runs, team, [&](int run, int at) {
-                copy_element_async<kBytes>(runs.to + run * runs.to_step + at, runs.from + run * runs.from_step + at);
-            });
-        } else {
-            copy_in<kBytes>(runs, team);
-        }
+        copy_samples<kBytes>(runs, team, rows.near.in == 0);
     }
     if (begin == 0 && end == size) { return; }
     fill_outside<kBytes, kPart, false>(a, rows, memory - first * a.in_sample * kBytes, first, begin, end, size,
