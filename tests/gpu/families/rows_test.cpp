@@ -280,6 +280,44 @@ TEST_F(WidenedRows, LongFiltersOnIntegers) {
     }
 }
 
+TEST_F(WidenedRows, StepsAndReversal) {
+    Random random(214);
+    for (const Dtype type : {Dtype::i16, Dtype::u8, Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16}) {
+        for (const std::int64_t step : {-1, 2, -3}) {
+            Problem p{.length = 17001, .taps = 16385, .batch = 2, .mode = Mode::same, .boundary = Boundary::mirror};
+            p.dtype = type;
+            if (is_integer(type)) { p.real_taps = p.output_dtype = Dtype::f32; }
+            p.input_sample_stride = step;
+            expect_right_from_anywhere(p, random);
+        }
+    }
+}
+
+// Where checked segments want samples side by side in the type of sums.
+TEST_F(WidenedRows, StrictAccuracy) {
+    Random random(215);
+    for (const Dtype type : {Dtype::i8, Dtype::u16, Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::complex64}) {
+        for (const Boundary boundary : {Boundary::zero, Boundary::constant, Boundary::reflect}) {
+            Problem p{.length = 60'000, .taps = 1023, .batch = 2, .mode = Mode::full, .boundary = boundary};
+            p.dtype = type;
+            if (size_of(type) == 2) { p.output_dtype = Dtype::f32; }
+            p.constant = boundary == Boundary::constant ? 3.3 : 0;
+            if (is_integer(type)) {
+                p.real_taps = p.output_dtype = Dtype::f32;
+                p.constant = std::floor(p.constant.real());
+            }
+            if (size_of(type) > 2) { p.input_sample_stride = -2; }
+            const std::vector<std::byte> in = random_elements(type, input_extent(p), random);
+            const std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
+            const Plan plan =
+                make_plan(p, taps.data(), {.device = "cuda", .accuracy = Accuracy::strict, .algorithm = "widened_rows"});
+            const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
+            const std::byte* const first = in.data() + input_start(p) * static_cast<std::int64_t>(size_of(type));
+            EXPECT_EQ(compare(p, out.data(), first, taps.data(), true), "") << describe(p);
+        }
+    }
+}
+
 class WidenedSamples : public RowsTest {
 protected:
     WidenedSamples() : RowsTest("direct_widened") {}

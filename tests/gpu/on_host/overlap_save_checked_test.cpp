@@ -182,6 +182,42 @@ TEST(CheckedSegments, Epilogue) {
     }
 }
 
+// Where samples lie apart, backwards or across memory bits are the same; some are summed directly.
+TEST(CheckedSegments, SamplesApart) {
+    for (const int warps : {1, 2, 4}) {
+        for (const Dtype type : {Dtype::f32, Dtype::complex64}) {
+            Problem p{.length = 2300 * warps, .taps = 301 * warps, .batch = 3, .mode = Mode::same, .boundary = Boundary::mirror};
+            p.dtype = type;
+            const std::int64_t parts = reals_of(type);
+            const Floats taps = random_samples(p.taps, 18);
+            Floats in = random_samples(p.batch * p.length * parts, 19);
+            scale(in, in.size() / 2, in.size() / 2 + 30, 1e15F);
+            const Result plain = run(p, taps, in, warps);
+            EXPECT_GT(plain.listed, 0);
+            for (const std::int64_t step : {2, -1, -3, 3}) {
+                if (warps == 4 && step != -3) { continue; }
+                Problem apart = p;
+                apart.input_sample_stride = step;
+                apart.input_row_stride = step == 3 ? 1 : p.length * std::abs(step) + 1;
+                const std::int64_t start = input_start(apart);
+                Floats from(static_cast<std::size_t>(input_extent(apart) * parts), NAN);
+                for (std::int64_t at = 0; at < p.batch * p.length * parts; ++at) {
+                    const std::int64_t sample = at / parts;
+                    const std::int64_t place = start + sample / p.length * *apart.input_row_stride + sample % p.length * step;
+                    from[static_cast<std::size_t>(place * parts + at % parts)] = in[static_cast<std::size_t>(at)];
+                }
+                Floats out(plain.out.size(), NAN);
+                const core::Resolved r = core::resolve(apart);
+                PreparedOnHost prepared(cuda::overlap_save_checked(), r, taps.data(), 100'000, 9, Accuracy::strict, 32 * warps);
+                ASSERT_EQ(prepared.make(), "");
+                prepared.launch(job_of(r, out.data(), from.data() + start * parts, 0, r.x.outputs));
+                EXPECT_EQ(std::memcmp(out.data(), plain.out.data(), out.size() * sizeof(float)), 0)
+                    << warps << " warps, steps of " << step;
+            }
+        }
+    }
+}
+
 // The inequalities: an output just large enough keeps the bound with all of the proved error, one a little smaller is not said to.
 TEST(CheckedSegments, TheBoundIsTight) {
     const Floats taps = random_samples(511, 17);

@@ -4,7 +4,10 @@
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/rung_inside.hpp"
+#include "cuda/families/common/types.hpp"
 #include "cuda/families/common/workspace.hpp"
+#include "cuda/families/overlap_save/checked/overlap_save_checked.hpp"
+#include "cuda/families/overlap_save/overlap_save.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/primitives/arguments.hpp"
 
@@ -18,15 +21,20 @@ using widened_rows_pass::kThreads;
 using widened_rows_pass::Passage;
 
 constexpr std::int64_t kLeastTaps = 16385;  // fewer are convolved as samples are read: 10,723 taps, 2.5 million i16, 25 us, so 39
+constexpr std::int64_t kLeastChecked = 64;  // under strict accuracy, for checked segments
 constexpr double kShareMoved = 0.9;         // of the copy's speed, by the pass
 constexpr double kPassSeconds = 8e-6;       // of a short one
 
 std::int64_t row_of(const Problem& p) { return divide_up(p.x.n, std::int64_t{32}) * 32; }
-std::int64_t bytes_of_rows(const Problem& p, std::int64_t rows) { return rows * row_of(p) * stored_bytes(p.taps_dtype); }
+std::int64_t bytes_of_rows(const Problem& p, std::int64_t rows) { return rows * row_of(p) * stored_bytes(sums_of(p)); }
 
 Problem widened(const Problem& p) {
     Problem inner = p;
-    inner.dtype = inner.sum_dtype = p.taps_dtype;
+    inner.dtype = inner.sum_dtype = sums_of(p);
+    // Where it stands for samples it is one of theirs.
+    if (p.dtype == kF16) { inner.constant = __half2float(__half(p.constant.real())); }
+    if (p.dtype == kBf16) { inner.constant = __bfloat162float(__nv_bfloat16(p.constant.real())); }
+    inner.x.in_stride = 1;
     inner.batch.in_stride = row_of(p);
     inner.narrow_taps = false;
     inner.trivial_epilogue = !p.changes_sums() && p.output_dtype == inner.dtype;
@@ -36,31 +44,41 @@ Problem widened(const Problem& p) {
 class WidenedRows final : public Rung, public TakesTapsOnDevice {
 public:
     static constexpr Head kHead{"52", "widened_rows", "", R"(
-Idea: a pass makes floating-point numbers of integers of 8 and 16 bits, and the rung that is the fastest for those convolves them
-Changed: the longest filters, whose rungs read floating-point numbers, cost a pass more on integers
-Requires: integers of 8 or 16 bits side by side, real taps, 16,385 of them or more; whole signals; workspace
+Idea: a pass puts samples side by side as numbers of the type of sums, and the rung that is the fastest for those convolves them
+Changed: the longest filters, whose rungs read floating-point numbers side by side, cost a pass more on integers and on samples
+that lie apart or backwards, and so do checked segments
+Requires: integers of 8 or 16 bits, or samples apart; floating-point taps, 16,385 of them or more, 64 where checked segments take
+the rows; whole signals; workspace
 Limited by: what limits the rung inside, and the pass
 )"};
 
     WidenedRows() : Rung(kHead, {.source = "src/cuda/families/transposed/widened_rows.cu", .is_local = 0}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
-        if (p.is_exact() || !is_integer(p.dtype) || p.dtype == kBoolean ||
-            kernel_of(stored_bytes(p.dtype), p.taps_dtype) == nullptr) {
-            return "takes integers of 8 and 16 bits with real taps only";
+        const bool strict = p.accuracy == Accuracy::strict;
+        if (p.is_exact() || p.dtype == kBoolean || kernel_of(p.dtype, sums_of(p)) == nullptr) {
+            return "takes samples of 8 and 16 bits and those of the type of sums only";
         }
-        if (p.x.k < kLeastTaps) {
-            return "fewer than " + std::to_string(kLeastTaps) + " taps: samples are widened as they are read";
+        if (p.x.k < (strict ? kLeastChecked : kLeastTaps)) {
+            return "fewer than " + std::to_string(strict ? kLeastChecked : kLeastTaps) +
+                   " taps: samples are widened as they are read";
         }
-        if (p.x.in_stride != 1) { return "samples do not lie side by side"; }
+        const bool apart = p.x.in_stride != 1;
+        if (!apart && (p.dtype == sums_of(p) || (!strict && !is_integer(p.dtype)))) { return "samples are read as they lie"; }
         if (device.memory_bytes > 0 && bytes_of_rows(p, p.batch.length) > device.memory_bytes / 8) {
             return "the widened rows need more than an eighth of the device's memory";
         }
-        return best_rung(widened(p), device).rung < 0 ? "no rung takes the rows" : "";
+        const BestRung best = best_rung(widened(p), device);
+        if (best.rung < 0) { return "no rung takes the rows"; }
+        return strict && p.x.k < kLeastTaps && &rung_of(best.rung) != &overlap_save_checked() ? "no checked segments" : "";
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const double samples = static_cast<double>(p.x.n) * static_cast<double>(p.batch.length);
-        const double bytes = samples * (stored_bytes(p.dtype) + stored_bytes(p.taps_dtype));
-        return kPassSeconds + bytes / (kShareMoved * device.copy_bytes_per_second) + best_rung(widened(p), device).seconds;
+        const double bytes = samples * (bytes_touched(p.x.in_stride, stored_bytes(p.dtype)) + stored_bytes(sums_of(p)));
+        const double pass = kPassSeconds + bytes / (kShareMoved * device.copy_bytes_per_second);
+        const BestRung best = best_rung(widened(p), device);
+        // Parts of a filter are as fast on samples apart.
+        const bool as_they_lie = p.x.in_stride != 1 && &rung_of(best.rung) == &overlap_save_parts();
+        return pass + (as_they_lie ? overlap_save_parts().estimate_seconds(p, device) : best.seconds);
     }
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
@@ -69,7 +87,7 @@ Limited by: what limits the rung inside, and the pass
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         const Problem& p = prepared.problem;
         auto chosen = std::make_unique<ChosenWidened>();
-        chosen->kernel = kernel_of(stored_bytes(p.dtype), p.taps_dtype);
+        chosen->kernel = kernel_of(p.dtype, sums_of(p));
         load_kernel(chosen->kernel);
         chosen->inner = prepare_inside(widened(p), prepared.given.taps, prepared.device);
         return chosen;
@@ -113,12 +131,13 @@ private:
         const auto& chosen = prepared.chosen_as<ChosenWidened>();
         char* const memory = aligned(workspace);
         const std::int64_t row = row_of(p);
-        Passage pass{job.in, memory, job.in_last - job.in_first, job.in_batch, row, 0, p.dtype};
+        Passage pass{job.in, memory, job.in_last - job.in_first, job.in_stride, job.in_batch, row, 0, p.dtype};
         pass.tiles = divide_up(pass.samples, std::int64_t{kThreads} * kEach);
         if (pass.tiles > kMostBlocks / job.batch) { refuse_launch(); }
         launch_kernel(chosen.kernel, static_cast<unsigned>(pass.tiles * job.batch), kThreads, 0, stream, pass);
         Job rows = job;
         rows.in = memory;
+        rows.in_stride = 1;
         rows.in_batch = row;
         return {rows, memory + bytes_of_rows(p, job.batch)};
     }

@@ -1,5 +1,7 @@
-// Integers of rows as sums.
+// Samples of rows as numbers of the type of sums.
 #include "cuda/families/transposed/widened_rows.hpp"
+
+#include "cuda/families/common/with_types.hpp"
 #include "cuda/primitives/lines/lines.cuh"
 
 namespace tapline::cuda::widened_rows_pass {
@@ -17,7 +19,7 @@ __global__ void __launch_bounds__(kThreads) widen_kernel(const __grid_constant__
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
         const std::int64_t at = first + i * kThreads;
-        raw[i] = at < p.samples ? from[at] : Raw{};
+        raw[i] = at < p.samples ? load_element(from + at * p.from_sample) : Raw{};
     }
     widen_raw(p.type, raw, x);
 #pragma unroll
@@ -29,18 +31,16 @@ __global__ void __launch_bounds__(kThreads) widen_kernel(const __grid_constant__
 
 template <class X>
 Kernel pick(int bytes) {
-    switch (bytes) {
-        case 1:
-            return &widen_kernel<X, std::uint8_t>;
-        case 2:
-            return &widen_kernel<X, std::uint16_t>;
-        default:
-            return nullptr;
-    }
+    return bytes == 1 ? &widen_kernel<X, std::uint8_t> : bytes == 2 ? &widen_kernel<X, std::uint16_t> : nullptr;
 }
 
 }  // namespace
 
-Kernel kernel_of(int bytes, Dtype sums) { return sums == kF32 ? pick<float>(bytes) : sums == kF64 ? pick<double>(bytes) : nullptr; }
+Kernel kernel_of(Dtype samples, Dtype sums) {
+    if (samples == sums) {
+        return with_sum_type(sums, [&]<class X>(ElementType<X>) { return Kernel{&widen_kernel<X, X>}; });
+    }
+    return sums == kF32 ? pick<float>(stored_bytes(samples)) : sums == kF64 ? pick<double>(stored_bytes(samples)) : nullptr;
+}
 
 }  // namespace tapline::cuda::widened_rows_pass

@@ -1,4 +1,4 @@
-// Samples of few bits by way of rows of the type of sums.
+// Samples of few bits, or apart, by way of rows of the type of sums.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,14 +20,14 @@ inline constexpr int kEach = 8;  // samples of a thread
 struct Passage {
     const void* from;
     void* to;
-    std::int64_t samples, from_row, to_row;
+    std::int64_t samples, from_sample, from_row, to_row;
     std::int64_t tiles;  // of a row
     Dtype type;
 };
 
 using Kernel = void (*)(Passage);
-/// From integers of so many bytes to f32 or f64; null if there is none.
-Kernel kernel_of(int bytes, Dtype sums);
+/// From samples of 8 or 16 bits to f32 or f64, or of the type itself; null if there is none.
+Kernel kernel_of(Dtype samples, Dtype sums);
 
 }  // namespace widened_rows_pass
 

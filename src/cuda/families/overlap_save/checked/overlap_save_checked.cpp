@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/taken.hpp"
 #include "cuda/families/overlap_save/checked/overlap_save_repair.hpp"
@@ -25,6 +26,19 @@ Kernel checked_kernel_of(const Problem& p, int warps, bool /*plain*/, Spectrum s
                                    : Kernel{};
 }
 
+// The same with samples side by side.
+Problem side_by_side(Problem p) {
+    p.x.in_stride = 1;
+    return p;
+}
+
+// What takes longer where they are not: sectors come with few samples of a row in each.
+double seconds_apart(const Problem& p, const cuda_abi::Device& device) {
+    const int bytes = stored_bytes(p.dtype);
+    return static_cast<double>(p.x.n * p.batch.length) * (bytes_touched(p.x.in_stride, bytes) - bytes) /
+           device.copy_bytes_per_second;
+}
+
 std::int64_t groups_of(std::int64_t outputs) { return divide_up(outputs, kGroup); }
 
 class OverlapSaveChecked final : public Rung {
@@ -33,7 +47,7 @@ public:
 Idea: segments as in rung 27, of f32 but in double: what their samples and the filter say of the error tells of nearly every
 output that it keeps strict accuracy's own bound. The few others are listed, and a second kernel sums them directly
 Changed: an output's error no longer depends on how loud its neighbours are
-Requires: f32 or complex64 side by side, fewer taps than a segment has samples (2,048 to 16,384), up to 64 filters
+Requires: f32 or complex64, outputs side by side, fewer taps than a segment has samples (2,048 to 16,384), up to 64 filters
 Limited by: arithmetic in double and shared memory; direct sums where quiet passages lie beside loud ones
 )"};
 
@@ -43,7 +57,10 @@ Limited by: arithmetic in double and shared memory; direct sums where quiet pass
         const bool f32 = p.dtype == kF32 && p.taps_dtype == kF32;
         const bool complex64 = p.dtype == kComplex64 && (p.taps_dtype == kF32 || p.taps_dtype == kComplex64);
         if (p.is_exact() || !(f32 || complex64)) { return "samples and taps that are not of f32 or complex64"; }
-        if (!plain_problem(p) || p.has_outer()) { return "samples or outputs that do not lie side by side, or of another type"; }
+        if (p.x.out_stride != 1 || p.output_dtype != p.dtype || p.has_outer()) {
+            return "outputs that do not lie side by side, or of another type";
+        }
+        if (p.x.in_stride != 1 && p.accuracy != Accuracy::strict) { return "samples that do not lie side by side, but strictly"; }
         if (p.taps_come_later) { return "taps that come later"; }
         if (p.filters > kMostFilters || (p.filters > 1 && p.filters != p.batch.length)) {
             return "more than " + std::to_string(kMostFilters) + " filters, or filters in turn";
@@ -55,7 +72,7 @@ Limited by: arithmetic in double and shared memory; direct sums where quiet pass
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const int warps = best_warps(checked_kernel_of, kCheckedWarpCounts, p, device);
-        return estimate(checked_kernel_of, p, cut_of(p, warps, p.x.k), device);
+        return estimate(checked_kernel_of, side_by_side(p), cut_of(p, warps, p.x.k), device) + seconds_apart(p, device);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         return policies_of(checked_kernel_of, kCheckedWarpCounts, p, device);
