@@ -1,0 +1,212 @@
+// Rounded passes: what is taken, weights as bytes, tiles.
+#include "cuda/families/rounded_passes/rounded_passes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "cuda/launch.hpp"
+
+namespace tapline::cuda::rounded_passes {
+namespace {
+
+using cuda_abi::Code;
+using cuda_abi::RoundedPass;
+using cuda_abi::RoundedPasses;
+
+constexpr std::int64_t kMostSide = std::int64_t{1} << 30;
+constexpr double kTwoTo32 = 4294967296.0;
+constexpr int kMostFraction[2] = {24, 16};  // bits of a sum behind its point: what is left of 32 beside a sample's
+constexpr double kStartSeconds = 3e-6, kCopies = 2.5;  // of the time, beside a copy's
+constexpr double kLeastOffset = 4;          // which rounding sums down, twice, cannot reach
+
+[[noreturn]] void refuse(const char* why) { throw CudaError(Code::unsupported, std::string("rounded passes: ") + why); }
+
+struct Samples {
+    int bytes;
+    bool has_sign;
+    [[nodiscard]] double largest() const { return bytes == 1 ? 255 : has_sign ? 32768 : 65535; }
+    [[nodiscard]] double flip() const { return has_sign ? 32768 : 0; }
+};
+
+bool is_whole(const RoundedPass& pass) {
+    const bool whole = std::all_of(pass.weights, pass.weights + pass.taps,
+                                   [](double w) { return w == std::nearbyint(w) && w >= -127 && w <= 127; });
+    return whole && pass.divisor >= 1 && pass.divisor < kMostSide && pass.divisor == std::nearbyint(pass.divisor);
+}
+
+// `count` bytes from -128 to 127, lowest first, as one word; false where it takes more.
+bool bytes_of(std::int64_t number, int count, std::uint32_t& to) {
+    to = 0;
+    for (int i = 0; i < count; ++i) {
+        const std::int64_t low = ((number + 128) & 255) - 128;
+        to |= static_cast<std::uint32_t>(low & 255) << (8 * i);
+        number = (number - low) / 256;
+    }
+    return number == 0;
+}
+
+void set_whole(PassArguments& to, std::uint32_t* parts, const RoundedPass& pass, const Samples& samples) {
+    double sum = 0;
+    double magnitude = 0;
+    for (int t = 0; t < pass.taps; ++t) {
+        sum += pass.weights[t];
+        magnitude += std::fabs(pass.weights[t]);
+        bytes_of(static_cast<std::int64_t>(pass.weights[t]), 1, parts[t]);
+    }
+    const double largest = magnitude * samples.largest();
+    // The quotient by a product with the inverse is exact up to there.
+    if (largest >= kMostSide || (pass.divisor > 1 && largest * pass.divisor >= kTwoTo32)) { refuse("sums are too large"); }
+    to.offset = static_cast<std::uint32_t>(-static_cast<std::int64_t>(sum * samples.flip()));
+    const auto divisor = static_cast<std::uint64_t>(pass.divisor);
+    to.inverse = divisor == 1 ? 0 : static_cast<std::uint32_t>(((std::uint64_t{1} << 32) + divisor - 1) / divisor);
+}
+
+// With so many bits behind the point; false where sums or weights have not that many.
+bool set_real(PassArguments& to, std::uint32_t* parts, const RoundedPass& pass, const Samples& samples, int fraction) {
+    // Of samples of two bytes the sum's lowest sixteen bits are dropped.
+    const double dropped = samples.bytes == 1 ? 1 : 65536;
+    const double one = std::ldexp(1.0, fraction) * dropped;
+    double above = 0;  // by which true sums may be larger than those in whole numbers, and smaller
+    double below = 0;
+    std::int64_t sum = 0;
+    double magnitude = 0;
+    for (int t = 0; t < pass.taps; ++t) {
+        const double exact = pass.weights[t] / pass.divisor * one;
+        if (!(std::fabs(exact) < kTwoTo32)) { return false; }
+        const double rounded = std::nearbyint(exact);
+        const double off = std::fabs(exact - rounded) * samples.largest() / dropped;
+        (exact > rounded || samples.has_sign ? above : below) += off;
+        if (samples.has_sign) { below += off; }
+        sum += static_cast<std::int64_t>(rounded);
+        magnitude += std::fabs(rounded);
+        if (!bytes_of(static_cast<std::int64_t>(rounded), samples.bytes + 2, parts[t])) { return false; }
+    }
+    const double offset = std::ceil(above) + kLeastOffset;
+    const double doubtful = offset + std::ceil(below) + kLeastOffset;
+    // A sum with its offset has 32 bits; one that has a sign reaches from -2^31 on.
+    const double most = samples.has_sign ? kTwoTo32 / 2 : kTwoTo32 - 2 * offset;
+    if (magnitude * samples.largest() / dropped > most + 2 || doubtful * 2 >= std::ldexp(1.0, fraction)) { return false; }
+    const double flipped = std::floor(static_cast<double>(sum) * samples.flip() / dropped);
+    to.fraction = fraction;
+    to.offset = static_cast<std::uint32_t>(static_cast<std::int64_t>(offset - flipped));
+    to.doubtful = static_cast<std::uint32_t>(doubtful);
+    return true;
+}
+
+void set_pass(PassesArguments& a, int which, const RoundedPass& pass, const Samples& samples, bool whole) {
+    PassArguments& to = a.pass[which];
+    to.taps = pass.taps;
+    to.origin = pass.origin;
+    to.boundary = pass.boundary;
+    to.steps = (pass.taps + kGroup - 1 + kStepTaps - 1) / kStepTaps;
+    double magnitude = 0;
+    bool has_negative = false;
+    for (int t = 0; t < pass.taps; ++t) {
+        const double weight = pass.weights[t] / pass.divisor;
+        if (!std::isfinite(weight)) { refuse("weights are not finite"); }
+        a.weights[which][t] = weight;
+        to.total += weight;
+        magnitude += std::fabs(weight);
+        has_negative = has_negative || weight < 0;
+    }
+    if (whole) { return set_whole(to, a.parts[which], pass, samples); }
+    const double reached = samples.largest() * magnitude * (1 + kNudge);
+    if (samples.has_sign ? reached > 32768.5 : has_negative || reached >= samples.largest() + 1) { refuse("sums leave the type"); }
+    for (int fraction = kMostFraction[samples.bytes - 1]; fraction > 0; --fraction) {
+        if (set_real(to, a.parts[which], pass, samples, fraction)) { return; }
+    }
+    refuse("weights need more bits");
+}
+
+// Tiles of an image and a block's shared memory. Neighbouring lines of four words lie in all banks.
+std::size_t set_tiles(PassesArguments& a, const Samples& samples, bool whole, int rows, int columns) {
+    constexpr int kBanks = 32;
+    const bool both = a.pass[1].taps > 0;
+    a.tile_rows = rows;
+    a.tile_columns = columns;
+    a.tiles_down = (a.rows + rows - 1) / rows;
+    a.tiles_across = (a.columns + columns - 1) / columns;
+    a.lead = both ? (4 - a.pass[1].origin % 4) % 4 : 0;
+    const int lines = round_up(a.lead + columns + (both ? a.pass[1].taps - 1 : 0), kLines);
+    a.in_pitch = round_up(lines - 8, kBanks / 2) + 8;
+    a.in_rows = rows - kGroup + kStepTaps * a.pass[0].steps;
+    const int run = std::max(columns - kGroup + kStepTaps * a.pass[1].steps, lines) + 4;
+    a.out_pitch = round_up(run - 16, kBanks) + 16;
+    a.table_words = kStepTaps * std::max(a.pass[0].steps, a.pass[1].steps) + kGroup;
+    const int parts = whole ? 1 : samples.bytes + 2;
+    const int plane = std::max(a.in_pitch * a.in_rows, a.out_pitch * rows);
+    const int between = std::max(samples.bytes * a.out_pitch * rows, 8 * kMostTaps);
+    return static_cast<std::size_t>(16 * kMostTaps + 8 * parts * a.table_words + samples.bytes * plane + between);
+}
+
+// The largest tiles that give every multiprocessor some blocks; where windows reach far, larger ones.
+std::size_t choose_tiles(PassesArguments& a, std::int64_t images, const Samples& samples, bool whole,
+                         const cuda_abi::Device& device) {
+    constexpr int kBlocksEach = 3;
+    constexpr int kFar = 48;
+    constexpr int kSizes[][2] = {{128, 128}, {64, 128}, {64, 64}, {32, 64}, {32, 32}};
+    const bool far = a.pass[0].taps > kFar;
+    std::size_t shared_bytes = 0;
+    for (const auto& [rows, columns] : kSizes) {
+        if (rows == 128 && !far) { continue; }
+        shared_bytes = set_tiles(a, samples, whole, rows, columns);
+        const std::int64_t blocks = images * a.tiles_down * a.tiles_across;
+        if (shared_bytes <= 100000 && blocks >= std::int64_t{kBlocksEach} * device.multiprocessors) { break; }
+    }
+    return shared_bytes;
+}
+
+void check_sizes(const RoundedPasses& p) {
+    const auto is_pass = [](const RoundedPass& pass) {
+        return pass.taps >= 1 && pass.taps <= kMostTaps && pass.origin >= 0 && pass.origin < pass.taps;
+    };
+    if (std::min({p.images, p.rows, p.columns}) < 1 || std::max({p.images, p.rows, p.columns}) >= kMostSide) {
+        refuse("sides are 1 to 2^30");
+    }
+    if (!is_pass(p.down) || (p.along.taps != 0 && !is_pass(p.along))) { refuse("passes have 1 to 128 weights"); }
+    if (p.in_row < 0 || p.in_image < 0 || p.out_row < 0 || p.out_image < 0) { refuse("rows are not in order"); }
+}
+
+}  // namespace
+
+Prepared prepare_passes(const RoundedPasses& p, const cuda_abi::Device& device) {
+    if (device.major < 8) { refuse("needs tensor cores that multiply bytes (compute capability 8.0)"); }
+    if (p.dtype != Dtype::u8 && p.dtype != Dtype::u16 && p.dtype != Dtype::i16) { refuse("takes u8, u16 and i16"); }
+    check_sizes(p);
+    const Samples samples{p.dtype == Dtype::u8 ? 1 : 2, p.dtype == Dtype::i16};
+    const bool whole = is_whole(p.down) && (p.along.taps == 0 || is_whole(p.along));
+    Prepared prepared;
+    PassesArguments& a = prepared.arguments;
+    a.in_image = p.in_image;
+    a.in_row = p.in_row;
+    a.out_image = p.out_image;
+    a.out_row = p.out_row;
+    a.rows = static_cast<std::int32_t>(p.rows);
+    a.columns = static_cast<std::int32_t>(p.columns);
+    a.in_elements = (p.images - 1) * p.in_image + (p.rows - 1) * p.in_row + p.columns;
+    a.flip = samples.has_sign ? 0x8000 : 0;
+    a.constant = (static_cast<std::uint32_t>(static_cast<std::int64_t>(p.constant)) ^ a.flip) & (samples.bytes == 1 ? 0xff : 0xffff);
+    set_pass(a, 0, p.down, samples, whole);
+    if (p.along.taps > 0) { set_pass(a, 1, p.along, samples, whole); }
+    prepared.shared_bytes = choose_tiles(a, p.images, samples, whole, device);
+    const std::int64_t blocks = p.images * a.tiles_down * a.tiles_across;
+    if (blocks >= kMostSide || prepared.shared_bytes > static_cast<std::size_t>(device.shared_bytes_per_block)) {
+        refuse("too many tiles, or too large ones");
+    }
+    prepared.blocks = static_cast<unsigned>(blocks);
+    prepared.kernel = kernel_of(samples.bytes, whole);
+    const double moved = 2.0 * samples.bytes * static_cast<double>(p.images) * static_cast<double>(p.rows * p.columns);
+    prepared.seconds = kStartSeconds + kCopies * moved / device.copy_bytes_per_second;
+    return prepared;
+}
+
+void launch_passes(const Prepared& prepared, void* out, const void* in, cudaStream_t stream) {
+    PassesArguments arguments = prepared.arguments;
+    arguments.out = out;
+    arguments.in = in;
+    launch_kernel(prepared.kernel, prepared.blocks, kThreads, prepared.shared_bytes, stream, arguments);
+}
+
+}  // namespace tapline::cuda::rounded_passes
