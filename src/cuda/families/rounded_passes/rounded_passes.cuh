@@ -1,5 +1,5 @@
 // Images of integers filtered down their columns, rounded, then along their rows, in one kernel: sums in whole numbers on tensor cores
-// decide each output, and where they are too near to the next integer, the sum in double.
+// decide each output, those of the highest bytes of the weights, or where they are too near to the next integer, of all of them.
 #pragma once
 
 #include "cuda/families/bytes/byte_fragments.cuh"
@@ -8,13 +8,14 @@
 
 namespace tapline::cuda::rounded_passes {
 
-/// Bytes of a sample, those of a weight, and groups of outputs that a warp makes at a time. Sums of bytes of equal significance are
-/// added up together: kLevels of them.
+/// Bytes of a sample, those of a weight and how many of them, the highest, decide most outputs; groups of outputs that a warp makes
+/// at a time. Sums of bytes of equal significance are added up together.
 template <int kPlanes_, bool kWhole_>
 struct Shape {
     static constexpr int kPlanes = kPlanes_;
     static constexpr bool kWhole = kWhole_;
-    static constexpr int kParts = kWhole ? 1 : kPlanes + 2;
+    static constexpr int kAllParts = kWhole ? 1 : rounded_passes::kAllParts;
+    static constexpr int kParts = parts_of(kPlanes, kWhole);
     static constexpr int kLevels = kPlanes + kParts - 1;
     static constexpr int kGroups = kPlanes == 1 ? 4 : 2;
 };
@@ -25,14 +26,12 @@ struct Tile {
     std::uint8_t* samples;
     std::uint8_t* between;
     std::uint32_t* tables;
-    double* weights;
     int sample_plane, between_plane;  // bytes
 };
 template <class S>
 __device__ __forceinline__ Tile tile_of(const PassesArguments& a, char* shared) {
     Tile t{};
-    t.weights = reinterpret_cast<double*>(shared);
-    t.tables = reinterpret_cast<std::uint32_t*>(t.weights + 2 * kMostTaps);
+    t.tables = reinterpret_cast<std::uint32_t*>(shared);
     t.samples = reinterpret_cast<std::uint8_t*>(t.tables + 2 * S::kParts * a.table_words);
     t.sample_plane = a.in_pitch * a.in_rows;
     t.between_plane = a.out_pitch * a.tile_rows;
@@ -40,85 +39,78 @@ __device__ __forceinline__ Tile tile_of(const PassesArguments& a, char* shared) 
     return t;
 }
 
-/// Words of four places' bytes of a weight that begin at each place, from 7 before the first on, for every byte of the weights.
+/// The highest bytes of the weights of both passes.
 template <class S>
-__device__ __forceinline__ void make_tables(const PassesArguments& a, const Tile& t) {
-    auto* const raw = reinterpret_cast<std::uint32_t*>(t.between);  // until the tables are made
-    for (int i = static_cast<int>(threadIdx.x); i < 2 * kMostTaps; i += kThreads) {
-        raw[i] = a.parts[i / kMostTaps][i % kMostTaps];
-        t.weights[i] = a.weights[i / kMostTaps][i % kMostTaps];
+__device__ __forceinline__ void load_tables(const PassesArguments& a, const Tile& t) {
+    const int words = S::kParts * a.table_words;
+    for (int i = static_cast<int>(threadIdx.x); i < words; i += kThreads) {
+        const int skipped = (S::kAllParts - S::kParts) * a.table_words;
+        t.tables[i] = __ldg(a.tables + skipped + i);
+        if (a.pass[1].taps > 0) { t.tables[words + i] = __ldg(a.tables + 2 * skipped + words + i); }
     }
-    __syncthreads();
-    for (int i = static_cast<int>(threadIdx.x); i < 2 * a.table_words; i += kThreads) {
-        const int pass = i / a.table_words;
-        const int word = i - pass * a.table_words;
-        std::uint32_t made[kMostParts] = {};
+}
+
+/// 4 x 4 samples from memory that has the words they lie in: a word for each row's four bytes of a plane.
+template <class S>
+__device__ __forceinline__ void load_words(const PassesArguments& a, std::int64_t element, std::uint32_t (&to)[4][S::kPlanes]) {
+    constexpr int kBytes = S::kPlanes;
+    auto address = reinterpret_cast<std::uintptr_t>(a.in) + static_cast<std::uintptr_t>(element * kBytes);
+    unsigned past[4];
+    unsigned held[4][kBytes + 1];
 #pragma unroll
-        for (int b = 0; b < 4; ++b) {
-            const int tap = word - (kGroup - 1) + b;
-            const std::uint32_t parts = tap >= 0 && tap < a.pass[pass].taps ? raw[pass * kMostTaps + tap] : 0;
+    for (int r = 0; r < 4; ++r) {
+        past[r] = static_cast<unsigned>(address & 3);
+        const auto* const from = reinterpret_cast<const unsigned*>(address - past[r]);
 #pragma unroll
-            for (int part = 0; part < S::kParts; ++part) { made[part] |= (parts >> (8 * part) & 255) << (8 * b); }
-        }
+        for (int w = 0; w <= kBytes; ++w) { held[r][w] = __ldg(from + w); }
+        address += static_cast<std::uintptr_t>(a.in_row * kBytes);
+    }
 #pragma unroll
-        for (int part = 0; part < S::kParts; ++part) {
-            t.tables[(pass * S::kParts + part) * a.table_words + word] = made[part];
+    for (int r = 0; r < 4; ++r) {
+        const unsigned first = __funnelshift_r(held[r][0], held[r][1], 8 * past[r]);
+        if constexpr (kBytes == 1) {
+            to[r][0] = first;
+        } else {
+            const unsigned second = __funnelshift_r(held[r][1], held[r][2], 8 * past[r]);
+            to[r][0] = __byte_perm(first, second, 0x6420);
+            to[r][1] = __byte_perm(first, second, 0x7531) ^ (a.flip >> 8) * 0x01010101u;
         }
     }
 }
 
-/// Four samples from `at` on, an index of the image's row `row`: a word for each of their bytes.
+/// The same one by one, where some lie beyond the ends.
 template <class S>
-__device__ __forceinline__ void load_four(const PassesArguments& a, std::int64_t image, int row, int at, std::uint32_t (&to)[2]) {
-    if (row < 0) {
-        to[0] = 0x01010101u * (a.constant & 255);
-        to[1] = 0x01010101u * (a.constant >> 8);
-        return;
-    }
-    constexpr int kBytes = S::kPlanes;
-    const std::int64_t element = image + row * a.in_row + at;
-    const auto address = reinterpret_cast<std::uintptr_t>(a.in) + static_cast<std::uintptr_t>(element * kBytes);
-    const auto past = static_cast<unsigned>(address & 3);
-    // The words of memory that hold them are inside the images.
-    const int before = static_cast<int>(past) / kBytes;
-    const bool words = at >= 0 && at + 4 <= a.columns && element >= before && element - before + 8 / kBytes + 4 <= a.in_elements;
-    if (words) {
-        const auto* const from = reinterpret_cast<const unsigned*>(address - past);
-        if constexpr (kBytes == 1) {
-            const unsigned low = __ldg(from);
-            to[0] = past == 0 ? low : __funnelshift_r(low, __ldg(from + 1), 8 * past);
-        } else {
-            unsigned first = __ldg(from);
-            unsigned second = __ldg(from + 1);
-            if (past != 0) {
-                const unsigned third = __ldg(from + 2);
-                first = __funnelshift_r(first, second, 16);
-                second = __funnelshift_r(second, third, 16);
-            }
-            to[0] = __byte_perm(first, second, 0x6420);
-            to[1] = __byte_perm(first, second, 0x7531) ^ (a.flip >> 8) * 0x01010101u;
-        }
-        return;
-    }
-    to[0] = 0;
-    to[1] = 0;
-#pragma unroll 1
+__device__ __noinline__ void load_at_edge(const PassesArguments& a, std::int64_t image, int row, int column,
+                                          std::uint32_t (&to)[4][S::kPlanes]) {
+    int rows[4];
+    int columns[4];
+#pragma unroll
     for (int i = 0; i < 4; ++i) {
-        int column = at + i;
-        if (column < 0 || column >= a.columns) {
-            column = static_cast<int>(boundary_index(a.pass[1].boundary, column, a.columns));
+        rows[i] = static_cast<int>(boundary_index(a.pass[0].boundary, row + i, a.rows));
+        columns[i] = static_cast<int>(boundary_index(a.pass[1].boundary, column + i, a.columns));
+    }
+    unsigned values[4][4];
+#pragma unroll
+    for (int i = 0; i < 16; ++i) {
+        const int y = rows[i / 4];
+        const int x = columns[i % 4];
+        const bool there = y >= 0 && x >= 0;
+        const std::int64_t from = image + y * a.in_row + x;
+        if constexpr (S::kPlanes == 1) {
+            values[i / 4][i % 4] = there ? __ldg(static_cast<const std::uint8_t*>(a.in) + from) : a.constant;
+        } else {
+            values[i / 4][i % 4] = there ? __ldg(static_cast<const std::uint16_t*>(a.in) + from) ^ a.flip : a.constant;
         }
-        unsigned value = a.constant;
-        if (column >= 0) {
-            const std::int64_t from = image + row * a.in_row + column;
-            if constexpr (kBytes == 1) {
-                value = static_cast<const std::uint8_t*>(a.in)[from];
-            } else {
-                value = static_cast<const std::uint16_t*>(a.in)[from] ^ a.flip;
-            }
+    }
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+#pragma unroll
+        for (int plane = 0; plane < S::kPlanes; ++plane) {
+            unsigned word = 0;
+#pragma unroll
+            for (int i = 0; i < 4; ++i) { word |= (values[r][i] >> (8 * plane) & 255) << (8 * i); }
+            to[r][plane] = word;
         }
-        to[0] |= (value & 255) << (8 * i);
-        to[1] |= (value >> 8) << (8 * i);
     }
 }
 
@@ -126,75 +118,121 @@ __device__ __forceinline__ void load_four(const PassesArguments& a, std::int64_t
 template <class S>
 __device__ __forceinline__ void load_tile(const PassesArguments& a, const Tile& t, std::int64_t image, int first_row,
                                           int first_column, int rows, int columns) {
+    constexpr int kWordSamples = 4 / S::kPlanes;  // of a word of memory
     const int fours = (columns + 3) / 4;
-    const int items = (rows + 3) / 4 * fours;
-    for (int i = static_cast<int>(threadIdx.x); i < items; i += kThreads) {
-        const int quad = i / fours;
-        const int at = 4 * (i - quad * fours);
-        std::uint32_t h[4][2];
-#pragma unroll
-        for (int r = 0; r < 4; ++r) {
-            int row = first_row + 4 * quad + r;
-            if (row < 0 || row >= a.rows) { row = static_cast<int>(boundary_index(a.pass[0].boundary, row, a.rows)); }
-            load_four<S>(a, image, row, first_column + at, h[r]);
+    const int quads = (rows + 3) / 4;
+    int quad = static_cast<int>(threadIdx.x) / fours;
+    int four = static_cast<int>(threadIdx.x) - quad * fours;
+    const int by_quad = kThreads / fours;
+    const int by_four = kThreads - by_quad * fours;
+    while (quad < quads) {
+        const int row = first_row + 4 * quad;
+        const int column = first_column + 4 * four;
+        std::uint32_t h[4][S::kPlanes];
+        const std::int64_t element = image + row * a.in_row + column;
+        const bool inside = row >= 0 && row + 4 <= a.rows && column >= 0 && column + 4 <= a.columns;
+        if (inside && element >= kWordSamples && element + 3 * a.in_row + 4 + kWordSamples <= a.in_elements) {
+            load_words<S>(a, element, h);
+        } else {
+            load_at_edge<S>(a, image, row, column, h);
         }
 #pragma unroll
         for (int plane = 0; plane < S::kPlanes; ++plane) {
             const unsigned low[2] = {__byte_perm(h[0][plane], h[1][plane], 0x5140), __byte_perm(h[2][plane], h[3][plane], 0x5140)};
             const unsigned high[2] = {__byte_perm(h[0][plane], h[1][plane], 0x7362), __byte_perm(h[2][plane], h[3][plane], 0x7362)};
-            *reinterpret_cast<uint4*>(t.samples + plane * t.sample_plane + 4 * (quad * a.in_pitch + at)) =
+            *reinterpret_cast<uint4*>(t.samples + plane * t.sample_plane + 4 * (quad * a.in_pitch + 4 * four)) =
                 uint4{__byte_perm(low[0], low[1], 0x5410), __byte_perm(low[0], low[1], 0x7632),
                       __byte_perm(high[0], high[1], 0x5410), __byte_perm(high[0], high[1], 0x7632)};
         }
-    }
-}
-
-/// An output by its sum in double, of a line's window that begins at a place; of samples that are all the same without a sum.
-template <class S, bool kDown>
-__device__ __noinline__ int output_in_double(const PassesArguments& a, const Tile& t, int line, int place) {
-    const PassArguments& pass = a.pass[kDown ? 0 : 1];
-    const double* const weights = t.weights + (kDown ? 0 : kMostTaps);
-    const auto sample = [&](int tap) {
-        const int p = place + tap;
-        const std::uint8_t* const at =
-            kDown ? t.samples + 4 * (p / 4 * a.in_pitch + line) + p % 4 : t.between + line * a.out_pitch + p;
-        int value = at[0];
-        if constexpr (S::kPlanes == 2) { value += at[kDown ? t.sample_plane : t.between_plane] << 8; }
-        return value - static_cast<int>(a.flip);
-    };
-    const int first = sample(0);
-    int same = 1;
-    while (same < pass.taps && sample(same) == first) { ++same; }
-    double sum = first * pass.total;
-    if (same < pass.taps) {
-        sum = 0;
-#pragma unroll 4
-        for (int tap = 0; tap < pass.taps; ++tap) { sum = fma(weights[tap], static_cast<double>(sample(tap)), sum); }
-    }
-    return static_cast<int>(sum * (1 + kNudge));
-}
-
-/// The integer of a sum by its levels, and whether that is in doubt.
-template <class S>
-__device__ __forceinline__ int output_of(const PassesArguments& a, const PassArguments& pass, const unsigned (&level)[S::kLevels],
-                                         bool& doubtful) {
-    if constexpr (S::kWhole) {
-        const unsigned sum = level[0] + (S::kPlanes == 2 ? level[S::kLevels - 1] << 8 : 0) + pass.offset;
-        if (pass.inverse == 0) { return static_cast<int>(sum); }
-        const bool negative = static_cast<int>(sum) < 0;
-        const auto quotient = static_cast<int>(std::uint64_t{negative ? 0 - sum : sum} * pass.inverse >> 32);
-        return negative ? -quotient : quotient;
-    } else {
-        unsigned sum = pass.offset;
-        if constexpr (S::kPlanes == 1) {
-            sum += level[0] + (level[1] << 8) + (level[2] << 16);
-        } else {
-            const int low = (static_cast<int>(level[1]) + (static_cast<int>(level[0]) >> 8)) >> 8;
-            sum += (level[4] << 16) + (level[3] << 8) + level[2] + static_cast<unsigned>(low);
+        quad += by_quad;
+        four += by_four;
+        if (four >= fours) {
+            four -= fours;
+            ++quad;
         }
-        doubtful = (sum & ((1u << pass.fraction) - 1)) < pass.doubtful;
-        if (a.flip == 0) { return static_cast<int>(sum >> pass.fraction); }
-        return (static_cast<int>(sum) >> pass.fraction) + static_cast<int>(sum >> 31);
+    }
+}
+
+/// Where a lane's words of a unit's lines are: `words` of its first line and four places.
+struct Windows {
+    const std::uint32_t* words;
+    int by_line, by_word, by_plane;
+};
+__device__ __forceinline__ void load_windows(unsigned (&held)[4], const Windows& w, int plane, int word) {
+    const std::uint32_t* const from = w.words + plane * w.by_plane + word * w.by_word;
+    held[0] = from[0];
+    held[1] = from[8 * w.by_line];
+    held[2] = from[4 * w.by_word];
+    held[3] = from[8 * w.by_line + 4 * w.by_word];
+}
+
+/// Four outputs of a lane by all bytes of the weights: within 2^-46 below an integer, or a few 10^-15 of it, a sum is that.
+template <class S>
+__device__ __noinline__ uint4 settled(const PassesArguments& a, int which, const Windows w) {
+    constexpr int kParts = S::kAllParts;
+    const PassArguments& pass = a.pass[which];
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const std::uint32_t* const table = a.tables + which * kParts * a.table_words + 4 * (lane % 4) - lane / 4 + kGroup - 1;
+    unsigned sums[S::kPlanes + kParts - 1][4] = {};
+#pragma unroll 1
+    for (int step = 0; step < pass.steps; ++step) {
+#pragma unroll
+        for (int plane = 0; plane < S::kPlanes; ++plane) {
+            unsigned held[4];
+            load_windows(held, w, plane, kStepTaps / 4 * step);
+#pragma unroll
+            for (int part = 0; part < kParts; ++part) {
+                const std::uint32_t* const from = table + part * a.table_words + kStepTaps * step;
+                tensor::multiply_bytes<true>(sums[plane + part], held, uint2{__ldg(from), __ldg(from + kStepTaps / 2)});
+            }
+        }
+    }
+    unsigned made[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        auto low = static_cast<std::int64_t>(static_cast<int>(sums[0][i]) >> 8);
+        if constexpr (S::kPlanes == 2) { low = (low + static_cast<int>(sums[1][i])) >> 8; }
+        auto sum = static_cast<std::uint64_t>(low) + pass.exact_offset;
+#pragma unroll
+        for (int l = S::kPlanes; l < S::kPlanes + kParts - 1; ++l) {
+            const auto level = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<int>(sums[l][i])));
+            sum += level << (8 * (l - S::kPlanes));
+        }
+        const bool negative = a.flip != 0 && static_cast<std::int64_t>(sum) < 0;
+        const std::uint64_t magnitude = negative ? 2 * kSlack - sum : sum;
+        const int bits = pass.fraction + 32;
+        std::uint64_t nearest = ((magnitude >> (bits - 1)) + 1) >> 1;
+        if (magnitude + nearest * pass.nudge < nearest << bits) { --nearest; }
+        made[i] = static_cast<unsigned>(negative ? 0 - nearest : nearest);
+    }
+    return uint4{made[0], made[1], made[2], made[3]};
+}
+
+/// A sum of its levels, as it is stored behind the point or, of whole weights, divided.
+template <class S>
+__device__ __forceinline__ unsigned sum_of(const PassArguments& pass, const unsigned (&sums)[S::kLevels][S::kGroups][4], int group,
+                                           int i) {
+    if constexpr (S::kWhole) {
+        return sums[0][group][i] + (S::kPlanes == 2 ? sums[S::kLevels - 1][group][i] << 8 : 0) + pass.offset;
+    } else if constexpr (S::kPlanes == 1) {
+        return (((sums[2][group][i] << 8) + sums[1][group][i]) << 8) + sums[0][group][i] + pass.offset;
+    } else {
+        const int low = (static_cast<int>(sums[1][group][i]) + (static_cast<int>(sums[0][group][i]) >> 8)) >> 8;
+        return (((sums[4][group][i] << 8) + sums[3][group][i]) << 8) + sums[2][group][i] + static_cast<unsigned>(low) + pass.offset;
+    }
+}
+template <class S>
+__device__ __forceinline__ unsigned output_of(const PassesArguments& a, const PassArguments& pass, unsigned sum) {
+    if constexpr (S::kWhole) {
+        if (pass.inverse == 0) { return sum; }
+        const bool negative = S::kPlanes == 2 && static_cast<int>(sum) < 0;
+        const auto quotient = static_cast<unsigned>(std::uint64_t{negative ? 0 - sum : sum} * pass.inverse >> 32);
+        return negative ? 0 - quotient : quotient;
+    } else if constexpr (S::kPlanes == 1) {
+        return sum >> pass.fraction;
+    } else {
+        if (a.flip == 0) { return sum >> pass.fraction; }
+        return static_cast<unsigned>(static_cast<int>(sum) >> pass.fraction) + (sum >> 31);
     }
 }
 
@@ -204,21 +242,26 @@ __device__ __forceinline__ void filter_lines(const PassesArguments& a, const Til
     constexpr int kGroups = S::kGroups;
     const PassArguments& pass = a.pass[kDown ? 0 : 1];
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int g = lane / 4;
     const int q = lane % 4;
-    const std::uint32_t* const table = t.tables + (kDown ? 0 : S::kParts * a.table_words) + 4 * q - g + kGroup - 1;
+    const std::uint32_t* const table =
+        t.tables + (kDown ? 0 : S::kParts * a.table_words) + 4 * q - lane / 4 + kGroup - 1;
+    Windows w{};
+    w.by_plane = (kDown ? t.sample_plane : t.between_plane) / 4;
+    w.by_line = kDown ? 1 : a.out_pitch / 4;
+    w.by_word = kDown ? a.in_pitch : 1;
     const auto* const words = reinterpret_cast<const std::uint32_t*>(kDown ? t.samples : t.between);
-    const int plane_words = (kDown ? t.sample_plane : t.between_plane) / 4;
-    const int by_line = kDown ? 1 : a.out_pitch / 4;
-    const int by_word = kDown ? a.in_pitch : 1;
     std::uint8_t* const out = kDown ? t.between : t.samples;
+    // Beyond the ends there is the constant before the second pass, not what the first one makes of it.
+    const bool constant_ends = kDown && a.pass[1].taps > 0 && a.pass[1].boundary <= kConstant;
     const int runs = (places + kGroup * kGroups - 1) / (kGroup * kGroups);
     const int units = (lines + kLines - 1) / kLines * runs;
+#pragma unroll 1
     for (int unit = static_cast<int>(threadIdx.x) / 32; unit < units; unit += kWarps) {
-        const int line = unit / runs * kLines + g;
-        const int place = unit % runs * kGroup * kGroups;
+        const int of_lines = unit / runs;
+        const int line = of_lines * kLines + lane / 4;
+        const int place = (unit - of_lines * runs) * kGroup * kGroups;
         unsigned sums[S::kLevels][kGroups][4] = {};
-        const std::uint32_t* own = words + line * by_line + (place / 4 + q) * by_word;
+        w.words = words + line * w.by_line + (place / 4 + q) * w.by_word;
 #pragma unroll 1
         for (int step = 0; step < pass.steps; ++step) {
             uint2 taps[S::kParts];
@@ -231,56 +274,69 @@ __device__ __forceinline__ void filter_lines(const PassesArguments& a, const Til
             for (int group = 0; group < kGroups; ++group) {
 #pragma unroll
                 for (int plane = 0; plane < S::kPlanes; ++plane) {
-                    const std::uint32_t* const from = own + plane * plane_words + 2 * group * by_word;
-                    const unsigned held[4] = {from[0], from[8 * by_line], from[4 * by_word], from[8 * by_line + 4 * by_word]};
+                    unsigned held[4];
+                    load_windows(held, w, plane, 2 * group + kStepTaps / 4 * step);
 #pragma unroll
                     for (int part = 0; part < S::kParts; ++part) {
                         tensor::multiply_bytes<true>(sums[plane + part][group], held, taps[part]);
                     }
                 }
             }
-            own += kStepTaps / 4 * by_word;
         }
-#pragma unroll
-        for (int group = 0; group < kGroups; ++group) {
+        const int column = line - a.lead;
+        std::uint8_t* to = out + (kDown ? (place + 2 * q) * a.out_pitch + column : line * a.out_pitch + place + 2 * q);
+        const bool made_here[2] = {line < lines, line + 8 < lines};
+        bool outside[2] = {false, false};
+        if (constant_ends) {
+            outside[0] = first_column + line < 0 || first_column + line >= a.columns;
+            outside[1] = first_column + line + 8 < 0 || first_column + line + 8 >= a.columns;
+        }
+const auto store = [&](const unsigned (&made)[4], int group) {
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
-                const int its_line = line + 8 * half;
-                const int its_place = place + kGroup * group + 2 * q;
-                unsigned made[2];
+                const unsigned first = outside[half] ? a.constant : made[2 * half] ^ a.flip;
+                const unsigned second = outside[half] ? a.constant : made[2 * half + 1] ^ a.flip;
 #pragma unroll
-                for (int i = 0; i < 2; ++i) {
-                    unsigned level[S::kLevels];
-#pragma unroll
-                    for (int l = 0; l < S::kLevels; ++l) { level[l] = sums[l][group][2 * half + i]; }
-                    bool doubtful = false;
-                    int value = output_of<S>(a, pass, level, doubtful);
-                    if (!S::kWhole && doubtful && its_line < lines && its_place + i < places) {
-                        value = output_in_double<S, kDown>(a, t, its_line, its_place + i);
-                    }
-                    made[i] = static_cast<unsigned>(value) ^ a.flip;
-                }
-                if constexpr (kDown) {
-                    const int column = its_line - a.lead;
-                    if (a.pass[1].boundary <= kConstant && a.pass[1].taps > 0) {
-                        const int there = first_column + its_line;
-                        if (there < 0 || there >= a.columns) { made[0] = made[1] = a.constant; }
-                    }
-                    if (column >= 0 && its_line < lines) {
-                        std::uint8_t* const to = out + its_place * a.out_pitch + column;
-#pragma unroll
-                        for (int plane = 0; plane < S::kPlanes; ++plane) {
-                            to[plane * t.between_plane] = static_cast<std::uint8_t>(made[0] >> (8 * plane));
-                            to[plane * t.between_plane + a.out_pitch] = static_cast<std::uint8_t>(made[1] >> (8 * plane));
+                for (int plane = 0; plane < S::kPlanes; ++plane) {
+                    const unsigned bytes = __byte_perm(first, second, plane == 0 ? 0x0040 : 0x0051);
+                    if constexpr (kDown) {
+                        std::uint8_t* const at = to + plane * t.between_plane + group * kGroup * a.out_pitch + 8 * half;
+                        if (made_here[half] && column + 8 * half >= 0) {
+                            at[0] = static_cast<std::uint8_t>(bytes);
+                            at[a.out_pitch] = static_cast<std::uint8_t>(bytes >> 8);
                         }
-                    }
-                } else {
-#pragma unroll
-                    for (int plane = 0; plane < S::kPlanes; ++plane) {
-                        *reinterpret_cast<std::uint16_t*>(out + plane * t.between_plane + its_line * a.out_pitch + its_place) =
-                            static_cast<std::uint16_t>((made[0] >> (8 * plane) & 255) | (made[1] >> (8 * plane) & 255) << 8);
+                    } else {
+                        *reinterpret_cast<std::uint16_t*>(to + plane * t.between_plane + 8 * half * a.out_pitch + group * kGroup) =
+                            static_cast<std::uint16_t>(bytes);
                     }
                 }
+            }
+        };
+        unsigned doubts = 0;  // groups with an output in doubt
+#pragma unroll
+        for (int group = 0; group < kGroups; ++group) {
+            unsigned made[4];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) { made[i] = sum_of<S>(pass, sums, group, i); }
+            if constexpr (!S::kWhole) {
+                const int up = 32 - pass.fraction;
+                const bool here = place + kGroup * group + 2 * q < places;
+                const bool doubtful = here && ((made_here[0] && min(made[0] << up, made[1] << up) < pass.doubtful) ||
+                                               (made_here[1] && min(made[2] << up, made[3] << up) < pass.doubtful));
+                doubts |= __any_sync(~0u, doubtful) ? 1u << group : 0;
+            }
+#pragma unroll
+            for (int i = 0; i < 4; ++i) { made[i] = output_of<S>(a, pass, made[i]); }
+            store(made, group);
+        }
+        if constexpr (!S::kWhole) {
+#pragma unroll 1
+            for (; doubts != 0; doubts &= doubts - 1) {
+                const int group = __ffs(static_cast<int>(doubts)) - 1;
+                Windows own = w;
+                own.words += 2 * group * w.by_word;
+                const uint4 all = settled<S>(a, kDown ? 0 : 1, own);
+                store({all.x, all.y, all.z, all.w}, group);
             }
         }
     }
@@ -292,12 +348,15 @@ __device__ __forceinline__ void store_tile(const PassesArguments& a, const Tile&
                                            int rows, int columns) {
     constexpr int kBytes = S::kPlanes;
     const int fours = columns / 4 + 2;
-    for (int i = static_cast<int>(threadIdx.x); i < rows * fours; i += kThreads) {
-        const int row = i / fours;
+    int row = static_cast<int>(threadIdx.x) / fours;
+    int item = static_cast<int>(threadIdx.x) - row * fours;
+    const int by_row = kThreads / fours;
+    const int by_item = kThreads - by_row * fours;
+    for (; row < rows; row += by_row) {
         const std::int64_t element = at + row * a.out_row;
         const auto address = reinterpret_cast<std::uintptr_t>(a.out) + static_cast<std::uintptr_t>(element * kBytes);
         const int past = static_cast<int>(address & 3) / kBytes;
-        const int first = 4 * (i - row * fours) - past;
+        const int first = 4 * item - past;
         const std::uint8_t* const line = from + row * a.out_pitch;
         if (first >= 0 && first + 4 <= columns) {
             const auto* const words = reinterpret_cast<const unsigned*>(line) + first / 4;
@@ -314,22 +373,27 @@ __device__ __forceinline__ void store_tile(const PassesArguments& a, const Tile&
                 to[0] = __byte_perm(low, high, 0x5140);
                 to[1] = __byte_perm(low, high, 0x7362);
             }
-            continue;
-        }
-        for (int k = max(first, 0); k < min(first + 4, columns); ++k) {
-            if constexpr (kBytes == 1) {
-                static_cast<std::uint8_t*>(a.out)[element + k] = line[k];
-            } else {
-                const unsigned value = line[k] | static_cast<unsigned>(line[t.between_plane + k]) << 8;
-                static_cast<std::uint16_t*>(a.out)[element + k] = static_cast<std::uint16_t>(value ^ a.flip);
+        } else {
+            for (int k = max(first, 0); k < min(first + 4, columns); ++k) {
+                if constexpr (kBytes == 1) {
+                    static_cast<std::uint8_t*>(a.out)[element + k] = line[k];
+                } else {
+                    const unsigned value = line[k] | static_cast<unsigned>(line[t.between_plane + k]) << 8;
+                    static_cast<std::uint16_t*>(a.out)[element + k] = static_cast<std::uint16_t>(value ^ a.flip);
+                }
             }
+        }
+        item += by_item;
+        if (item >= fours) {
+            item -= fours;
+            ++row;
         }
     }
 }
 
 /// A tile of an image.
 template <class S>
-__global__ void __launch_bounds__(kThreads) passes_kernel(const __grid_constant__ PassesArguments a) {
+__global__ void __launch_bounds__(kThreads, 3) passes_kernel(const __grid_constant__ PassesArguments a) {
     extern __shared__ __align__(128) char shared[];
     const Tile t = tile_of<S>(a, shared);
     const unsigned of_image = static_cast<unsigned>(a.tiles_down) * static_cast<unsigned>(a.tiles_across);
@@ -342,7 +406,7 @@ __global__ void __launch_bounds__(kThreads) passes_kernel(const __grid_constant_
     const bool both = a.pass[1].taps > 0;
     const int lines = a.lead + columns + (both ? a.pass[1].taps - 1 : 0);
     const int first_column = column - (both ? a.pass[1].origin : 0) - a.lead;
-    make_tables<S>(a, t);
+    load_tables<S>(a, t);
     load_tile<S>(a, t, image * a.in_image, row - a.pass[0].origin, first_column, rows + a.pass[0].taps - 1, lines);
     __syncthreads();
     filter_lines<S, true>(a, t, lines, rows, first_column);

@@ -7,8 +7,18 @@
 
 namespace tapline::cuda_abi {
 
-struct PreparedPasses : cuda::rounded_passes::Prepared {
+struct PreparedPasses {
+    cuda::rounded_passes::Prepared launched;
     int device = 0;
+    unsigned long long context = 0;  // memory of an earlier life of the device is gone
+    std::unique_ptr<cuda::DeviceMemory> tables;
+
+    ~PreparedPasses() {
+        std::int32_t its = device;
+        cuda::on_device(its, nullptr, [&] {
+            if (tables != nullptr && cuda::context_id() != context) { tables->release(); }
+        });
+    }
 };
 
 }  // namespace tapline::cuda_abi
@@ -25,9 +35,17 @@ PreparedPasses* prepare(std::int32_t device, const RoundedPasses* passes, double
     std::unique_ptr<PreparedPasses> prepared;
     const bool done = on_device(device, status, [&] {
         const cuda_abi::Device its = device_of(device);
-        prepared = std::make_unique<PreparedPasses>(PreparedPasses{rounded_passes::prepare_passes(*passes, its), device});
-        load_kernel(prepared->kernel, prepared->shared_bytes, its);
-        *seconds = prepared->seconds;
+        prepared = std::make_unique<PreparedPasses>();
+        prepared->device = device;
+        prepared->launched = rounded_passes::prepare_passes(*passes, its);
+        const rounded_passes::Prepared& launched = prepared->launched;
+        load_kernel(launched.kernel, launched.shared_bytes, its);
+        const RelaxedCapture relaxed;
+        prepared->context = context_id();
+        const std::size_t bytes = launched.tables.size() * sizeof(std::uint32_t);
+        prepared->tables = std::make_unique<DeviceMemory>(device, static_cast<std::int64_t>(bytes));
+        check(cudaMemcpy(prepared->tables->pointer, launched.tables.data(), bytes, cudaMemcpyHostToDevice), "weights");
+        *seconds = launched.seconds;
     });
     return done ? prepared.release() : nullptr;
 }
@@ -39,7 +57,7 @@ bool execute(const PreparedPasses* prepared, void* out, const void* in, Stream* 
         check_pointer("output", out, prepared->device);
         check_pointer("input", in, prepared->device);
         check_stream(native(stream), prepared->device);
-        rounded_passes::launch_passes(*prepared, out, in, native(stream));
+        rounded_passes::launch_passes(prepared->launched, prepared->tables->pointer, out, in, native(stream));
         check_launch("rounded passes");
     });
 }

@@ -114,7 +114,7 @@ void check(const Asked& asked, Random& random) {
     const auto prepared = cuda::rounded_passes::prepare_passes(p, device_of(between(0, 1, random) == 0 ? 1 : 132, 9));
     const FencedBuffer fenced(in.data(), in.size() * sizeof(T), between(0, 1, random) == 0);
     GuardedBuffer out(count * sizeof(T));
-    cuda::rounded_passes::launch_passes(prepared, out.data(), fenced.data(), nullptr);
+    cuda::rounded_passes::launch_passes(prepared, prepared.tables.data(), out.data(), fenced.data(), nullptr);
     const auto* const got = reinterpret_cast<const T*>(out.data());
     for (std::size_t i = 0; i < count; ++i) {
         ASSERT_EQ(got[i], wanted[i]) << "output " << i << " of " << asked.images << " x " << asked.rows << " x " << asked.columns
