@@ -15,7 +15,7 @@ import numpy as np
 from tapline import _core, _gpu, _host_calls
 from tapline._gpu import calls
 from tapline._gpu.libraries import c_strides, ends_of, library_of, meet
-from tapline._gpu.passes import rounded_passes
+from tapline._gpu.passes import are_sooner, rounded_passes
 from tapline._remembered import NotKept, frozen, frozen_arguments, remember
 
 # Weights that add up to 1 give a sum that is a few times 1e-16 off: so much of it is added before it is truncated.
@@ -113,6 +113,9 @@ class _Program:
         self.workspace_bytes = max(arranged.workspace_bytes for arranged, _, _ in steps)
         self.needs_between = any(2 in places for _, *places in steps)
 
+    def algorithms(self):
+        return [arranged.algorithm for arranged, _, _ in self.steps]
+
     def run(self, library, place, image, output, address):
         device = place.device
         between = library.empty(self.shape, self.dtype, device) if self.needs_between else None
@@ -126,10 +129,10 @@ class _Program:
 
 
 def _program(place, to, lines, constant, unit_sums):
-    passes = rounded_passes(place, to, lines, constant)
-    if passes is not None:
-        return _of_lines(place, to, passes, constant)
     best = _of_lines(place, to, [(line, None) for line in lines], constant)
+    passes = rounded_passes(place, to, lines, constant)
+    if passes is not None and (best is None or are_sooner(place, lines, best.algorithms())):
+        return _of_lines(place, to, passes, constant)
     fuses = (place.dtype == to.dtype and place.dtype in _FUSED_TYPES) or _are_sums_of_integers(place.dtype, to.dtype, lines)
     fusions = _fusions(lines, constant, unit_sums) if fuses else []
     for fused in fusions:
@@ -252,6 +255,8 @@ def _gpu_filter(place, to, axes, taps, options, as_in_c):
 
 class _SumsCutOff:
     """Sums in float64 that become integers in an execution of their own, where no algorithm for so many taps does both."""
+
+    algorithm = "sums_cut_off"
 
     def __init__(self, sums, cut, sums_bytes):
         self.sums, self.cut, self.sums_bytes = sums, cut, -(-sums_bytes // 256) * 256

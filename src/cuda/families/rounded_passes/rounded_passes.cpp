@@ -120,10 +120,12 @@ WeightBytes set_pass(PassesArguments& a, int which, const RoundedPass& pass, con
     to.steps = (pass.taps + kGroup - 1 + kStepTaps - 1) / kStepTaps;
     WeightBytes bytes(static_cast<std::size_t>(pass.taps));
     double magnitude = 0;
+    double total = 0;
     bool has_negative = false;
     for (int t = 0; t < pass.taps; ++t) {
         const double weight = pass.weights[t] / pass.divisor;
         if (!std::isfinite(weight)) { refuse("weights are not finite"); }
+        total += weight;
         magnitude += std::fabs(weight);
         has_negative = has_negative || weight < 0;
     }
@@ -131,6 +133,7 @@ WeightBytes set_pass(PassesArguments& a, int which, const RoundedPass& pass, con
         set_whole(to, bytes, pass, samples);
         return bytes;
     }
+    to.keeps_flat = std::fabs(total - 1) < kNudge / 2 ? 1 : 0;
     const double reached = samples.largest() * magnitude * (1 + kNudge);
     if (samples.has_sign ? reached > 32768.5 : has_negative || reached >= samples.largest() + 1) { refuse("sums leave the type"); }
     for (int fraction = kMostFraction[samples.bytes - 1]; fraction > 0; --fraction) {

@@ -166,11 +166,42 @@ __device__ __forceinline__ void load_windows(unsigned (&held)[4], const Windows&
     held[3] = from[8 * w.by_line + 4 * w.by_word];
 }
 
+/// Whether all samples under each line of a group are the same; those of a lane's two lines.
+template <class S>
+__device__ __forceinline__ bool are_flat(const PassArguments& pass, const Windows& w, unsigned (&samples)[2]) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int last = pass.taps + kGroup - 2;  // place under the group
+    bool flat = true;
+    samples[0] = samples[1] = 0;
+#pragma unroll
+    for (int plane = 0; plane < S::kPlanes; ++plane) {
+        unsigned all[2] = {};
+#pragma unroll 1
+        for (int step = 0; step < pass.steps; ++step) {
+            unsigned held[4];
+            load_windows(held, w, plane, kStepTaps / 4 * step);
+            const int place = kStepTaps * step + 4 * (lane % 4);
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                if (step == 0 && i < 2) { all[i] = (__shfl_sync(~0u, held[i], lane & ~3) & 255) * 0x01010101u; }
+                flat = flat && (held[i] == all[i % 2] || place + kStepTaps / 2 * (i / 2) > last);
+            }
+        }
+        samples[0] |= (all[0] & 255) << (8 * plane);
+        samples[1] |= (all[1] & 255) << (8 * plane);
+    }
+    return !__any_sync(~0u, !flat);
+}
+
 /// Four outputs of a lane by all bytes of the weights: within 2^-46 below an integer, or a few 10^-15 of it, a sum is that.
 template <class S>
 __device__ __noinline__ uint4 settled(const PassesArguments& a, int which, const Windows w) {
     constexpr int kParts = S::kAllParts;
     const PassArguments& pass = a.pass[which];
+    unsigned flat[2];
+    if (pass.keeps_flat != 0 && are_flat<S>(pass, w, flat)) {
+        return uint4{flat[0] ^ a.flip, flat[0] ^ a.flip, flat[1] ^ a.flip, flat[1] ^ a.flip};
+    }
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const std::uint32_t* const table = a.tables + which * kParts * a.table_words + 4 * (lane % 4) - lane / 4 + kGroup - 1;
     unsigned sums[S::kPlanes + kParts - 1][4] = {};

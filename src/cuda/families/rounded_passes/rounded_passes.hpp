@@ -36,6 +36,7 @@ struct PassArguments {
     std::uint32_t inverse;  // of whole weights: 2^32 over the divisor, rounded up; 0: no divisor
     std::uint32_t nudge;    // for each one of a sum of all bytes, which has 32 bits more behind its point
     std::uint64_t exact_offset;
+    std::int32_t keeps_flat;  // the weights add up to 1: samples that are all the same stay what they are
 };
 
 struct PassesArguments {
