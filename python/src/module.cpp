@@ -276,19 +276,19 @@ void add_passes(nb::module_& module) {
             const WithoutGil without_gil;
             plan.execute(at_address(out), at_address(in), at_address(stream));
         });
-    module.def("gpu_passes", [](const Sizes& sizes, const std::string& dtype, const std::vector<Pass>& passes, double constant,
-                                int device) {
-        RoundedPasses p;
-        p.dtype = known_dtype("input", dtype);
-        std::tie(p.images, p.rows, p.columns, p.input_image_stride, p.input_row_stride, p.output_image_stride,
-                 p.output_row_stride) = std::tuple_cat(sizes);
-        p.constant = constant;
-        for (std::size_t i = 0; i < passes.size(); ++i) {
-            const auto& [weights, origin, boundary, divisor] = passes[i];
-            (i == 0 ? p.down : p.along) = {weights, origin, boundary_of_name(boundary), divisor};
-        }
-        return checked([&] { return RoundedPassesPlan(p, device); });
-    });
+    module.def("gpu_passes",
+               [](const Sizes& sizes, const std::string& dtype, const std::vector<Pass>& passes, double constant, int device) {
+                   RoundedPasses p;
+                   p.dtype = known_dtype("input", dtype);
+                   std::tie(p.images, p.rows, p.columns, p.input_image_stride, p.input_row_stride, p.output_image_stride,
+                            p.output_row_stride) = std::tuple_cat(sizes);
+                   p.constant = constant;
+                   for (std::size_t i = 0; i < passes.size(); ++i) {
+                       const auto& [weights, origin, boundary, divisor] = passes[i];
+                       (i == 0 ? p.down : p.along) = {weights, origin, boundary_of_name(boundary), divisor};
+                   }
+                   return checked([&] { return RoundedPassesPlan(p, device); });
+               });
 }
 
 void add_depthwise(nb::module_& module) {

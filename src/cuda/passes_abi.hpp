@@ -1,5 +1,5 @@
-// The door for passes over images of integers that are rounded in between: a table of its own beside abi.hpp's, so that the kernels of
-// all others do not depend on it.
+// The door for passes over images of integers that are rounded in between: a table of its own beside abi.hpp's, so that the kernels
+// of all others do not depend on it.
 #pragma once
 
 #include <cstdint>

@@ -11,10 +11,10 @@ namespace tapline::gpu_host {
 /// A loaded library, or why there is none.
 struct CudaLibrary {
     const cuda_abi::Api* api = nullptr;
-    std::string path;                        ///< of the file that was loaded
-    std::string reason;                      ///< why api is null: no library, wrong version, no driver, no device
-    int devices = 0;                         ///< usable ones, at least 1 if api is not null
-    const cuda_abi::Peers* peers = nullptr;  ///< copies between devices; null where api is, or the library has none
+    std::string path;                          ///< of the file that was loaded
+    std::string reason;                        ///< why api is null: no library, wrong version, no driver, no device
+    int devices = 0;                           ///< usable ones, at least 1 if api is not null
+    const cuda_abi::Peers* peers = nullptr;    ///< copies between devices; null where api is, or the library has none
     const cuda_abi::Passes* passes = nullptr;  ///< rounded passes; null likewise
 };
 

@@ -19,9 +19,9 @@ using cuda_abi::RoundedPasses;
 
 constexpr std::int64_t kMostSide = std::int64_t{1} << 30;
 constexpr double kTwoTo32 = 4294967296.0;
-constexpr int kMostFraction[2] = {24, 16};  // bits of a sum behind its point: what is left of 32 beside a sample's
+constexpr int kMostFraction[2] = {24, 16};             // bits of a sum behind its point: what is left of 32 beside a sample's
 constexpr double kStartSeconds = 3e-6, kCopies = 2.5;  // of the time, beside a copy's
-constexpr double kLeastOffset = 4;          // which rounding sums down, twice, cannot reach
+constexpr double kLeastOffset = 4;                     // which rounding sums down, twice, cannot reach
 
 [[noreturn]] void refuse(const char* why) { throw CudaError(Code::unsupported, std::string("rounded passes: ") + why); }
 
@@ -174,7 +174,8 @@ std::size_t set_tiles(PassesArguments& a, const Samples& samples, bool whole, in
     a.out_pitch = round_up(run - 16, kBanks) + 16;
     a.table_words = kStepTaps * std::max(a.pass[0].steps, a.pass[1].steps) + kGroup;
     const int plane = std::max(a.in_pitch * a.in_rows, a.out_pitch * rows);
-    return static_cast<std::size_t>(8 * parts_of(samples.bytes, whole) * a.table_words + samples.bytes * (plane + a.out_pitch * rows));
+    return static_cast<std::size_t>(8 * parts_of(samples.bytes, whole) * a.table_words +
+                                    samples.bytes * (plane + a.out_pitch * rows));
 }
 
 // The largest tiles that give every multiprocessor some blocks; where windows reach far, larger ones.
@@ -223,7 +224,8 @@ Prepared prepare_passes(const RoundedPasses& p, const cuda_abi::Device& device) 
     a.columns = static_cast<std::int32_t>(p.columns);
     a.in_elements = (p.images - 1) * p.in_image + (p.rows - 1) * p.in_row + p.columns;
     a.flip = samples.has_sign ? 0x8000 : 0;
-    a.constant = (static_cast<std::uint32_t>(static_cast<std::int64_t>(p.constant)) ^ a.flip) & (samples.bytes == 1 ? 0xff : 0xffff);
+    a.constant =
+        (static_cast<std::uint32_t>(static_cast<std::int64_t>(p.constant)) ^ a.flip) & (samples.bytes == 1 ? 0xff : 0xffff);
     const WeightBytes down = set_pass(a, 0, p.down, samples, whole);
     const WeightBytes along = p.along.taps > 0 ? set_pass(a, 1, p.along, samples, whole) : WeightBytes{};
     prepared.shared_bytes = choose_tiles(a, p.images, samples, whole, device);

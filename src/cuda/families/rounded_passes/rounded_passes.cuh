@@ -1,5 +1,6 @@
-// Images of integers filtered down their columns, rounded, then along their rows, in one kernel: sums in whole numbers on tensor cores
-// decide each output, those of the highest bytes of the weights, or where they are too near to the next integer, of all of them.
+// Images of integers filtered down their columns, rounded, then along their rows, in one kernel: sums in whole numbers on tensor
+// cores decide each output, those of the highest bytes of the weights, or where they are too near to the next integer, of all of
+// them.
 #pragma once
 
 #include "cuda/families/bytes/byte_fragments.cuh"
@@ -20,8 +21,8 @@ struct Shape {
     static constexpr int kGroups = kPlanes == 1 ? 4 : 2;
 };
 
-/// A block's shared memory: samples, four rows a word; what is between the passes, row after row; outputs lie over the samples. Each
-/// plane holds one byte of every sample.
+/// A block's shared memory: samples, four rows a word; what is between the passes, row after row; outputs lie over the samples.
+/// Each plane holds one byte of every sample.
 struct Tile {
     std::uint8_t* samples;
     std::uint8_t* between;
@@ -274,8 +275,7 @@ __device__ __forceinline__ void filter_lines(const PassesArguments& a, const Til
     const PassArguments& pass = a.pass[kDown ? 0 : 1];
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int q = lane % 4;
-    const std::uint32_t* const table =
-        t.tables + (kDown ? 0 : S::kParts * a.table_words) + 4 * q - lane / 4 + kGroup - 1;
+    const std::uint32_t* const table = t.tables + (kDown ? 0 : S::kParts * a.table_words) + 4 * q - lane / 4 + kGroup - 1;
     Windows w{};
     w.by_plane = (kDown ? t.sample_plane : t.between_plane) / 4;
     w.by_line = kDown ? 1 : a.out_pitch / 4;
@@ -322,7 +322,7 @@ __device__ __forceinline__ void filter_lines(const PassesArguments& a, const Til
             outside[0] = first_column + line < 0 || first_column + line >= a.columns;
             outside[1] = first_column + line + 8 < 0 || first_column + line + 8 >= a.columns;
         }
-const auto store = [&](const unsigned (&made)[4], int group) {
+        const auto store = [&](const unsigned(&made)[4], int group) {
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
                 const unsigned first = outside[half] ? a.constant : made[2 * half] ^ a.flip;

@@ -30,11 +30,11 @@ __host__ __device__ constexpr int parts_of(int bytes_per_sample, bool whole) { r
 struct PassArguments {
     std::int32_t taps, origin, steps;
     Boundary boundary;
-    std::int32_t fraction;  // bits of a sum behind its point
-    std::uint32_t offset;   // added to sums: what the samples' flipped sign and rounded weights took
-    std::uint32_t doubtful; // sums whose fraction, of 32 bits, is less may have the wrong integer
-    std::uint32_t inverse;  // of whole weights: 2^32 over the divisor, rounded up; 0: no divisor
-    std::uint32_t nudge;    // for each one of a sum of all bytes, which has 32 bits more behind its point
+    std::int32_t fraction;   // bits of a sum behind its point
+    std::uint32_t offset;    // added to sums: what the samples' flipped sign and rounded weights took
+    std::uint32_t doubtful;  // sums whose fraction, of 32 bits, is less may have the wrong integer
+    std::uint32_t inverse;   // of whole weights: 2^32 over the divisor, rounded up; 0: no divisor
+    std::uint32_t nudge;     // for each one of a sum of all bytes, which has 32 bits more behind its point
     std::uint64_t exact_offset;
     std::int32_t keeps_flat;  // the weights add up to 1: samples that are all the same stay what they are
 };
@@ -44,7 +44,7 @@ struct PassesArguments {
     const void* in;
     std::int64_t in_image, in_row, out_image, out_row;
     std::int32_t rows, columns;
-    std::int32_t tiles_down, tiles_across;      // of an image
+    std::int32_t tiles_down, tiles_across;  // of an image
     std::int32_t tile_rows, tile_columns;
     std::int32_t lead;                          // columns of a tile's samples before its first window
     std::int32_t in_pitch, in_rows, out_pitch;  // of a tile: columns and rows of samples; bytes from row to row between the passes

@@ -72,6 +72,7 @@ constexpr cuda_abi::Passes kPasses{.version = cuda_abi::kPassesVersion,
 }  // namespace tapline::cuda
 
 /// The table for rounded passes, or null for a caller of another version.
-extern "C" __attribute__((visibility("default"))) const tapline::cuda_abi::Passes* tapline_cuda_passes_entry(std::uint32_t version) {
+extern "C" __attribute__((visibility("default"))) const tapline::cuda_abi::Passes* tapline_cuda_passes_entry(
+    std::uint32_t version) {
     return version == tapline::cuda_abi::kPassesVersion ? &tapline::cuda::kPasses : nullptr;
 }

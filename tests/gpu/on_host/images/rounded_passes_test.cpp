@@ -49,7 +49,8 @@ std::int64_t pixel_of(Image image, Dtype dtype, std::int64_t row, std::int64_t c
 
 // One line, summed and truncated.
 template <class T>
-void filter_line(std::vector<T>& all, std::int64_t first, std::int64_t step, std::int64_t n, const RoundedPass& pass, double constant) {
+void filter_line(std::vector<T>& all, std::int64_t first, std::int64_t step, std::int64_t n, const RoundedPass& pass,
+                 double constant) {
     std::vector<double> line;
     for (std::int64_t i = 0; i < n; ++i) { line.push_back(all[static_cast<std::size_t>(first + i * step)]); }
     for (std::int64_t i = 0; i < n; ++i) {
@@ -106,7 +107,8 @@ void check(const Asked& asked, Random& random) {
         wanted[static_cast<std::size_t>(i)] = in[static_cast<std::size_t>(i / asked.columns * row + i % asked.columns)];
     }
     for (std::int64_t line = 0; line < asked.images * asked.columns; ++line) {
-        filter_line(wanted, line / asked.columns * p.out_image + line % asked.columns, asked.columns, asked.rows, p.down, p.constant);
+        filter_line(wanted, line / asked.columns * p.out_image + line % asked.columns, asked.columns, asked.rows, p.down,
+                    p.constant);
     }
     for (std::int64_t line = 0; asked.along > 0 && line < asked.images * asked.rows; ++line) {
         filter_line(wanted, line * asked.columns, 1, asked.columns, p.along, p.constant);
