@@ -1,6 +1,7 @@
 """Lines over neighbouring axes of images of small integers as one execution, which rounds between them as executions one after the
 other do."""
 
+import itertools
 import math
 
 import numpy as np
@@ -91,7 +92,7 @@ def _as_one(shape, *strides):
     """(count, strides) of axes that step as one does in each array; None where they do not."""
     kept = [axis for axis, count in enumerate(shape) if count > 1]
     for one in strides:
-        if any(one[axis] != one[after] * shape[after] for axis, after in zip(kept, kept[1:], strict=False)):
+        if any(one[axis] != one[after] * shape[after] for axis, after in itertools.pairwise(kept)):
             return None
     return math.prod(shape), *(one[kept[-1]] if kept else 0 for one in strides)
 
