@@ -7,6 +7,7 @@
 #include "tapline/error.hpp"      // IWYU pragma: export
 #include "tapline/image.hpp"      // IWYU pragma: export
 #include "tapline/info.hpp"       // IWYU pragma: export
+#include "tapline/passes.hpp"     // IWYU pragma: export
 #include "tapline/plan.hpp"       // IWYU pragma: export
 #include "tapline/problem.hpp"    // IWYU pragma: export
 #include "tapline/shard.hpp"      // IWYU pragma: export

@@ -17,6 +17,7 @@
 #include "sharded_object.hpp"
 #include "tapline/depthwise.hpp"
 #include "tapline/info.hpp"
+#include "tapline/passes.hpp"
 #include "torch/torch_call.hpp"
 
 namespace nb = nanobind;
@@ -265,6 +266,31 @@ void add_filters(nb::module_& module) {
     module.def("is_within", [](nb::handle array, double limit) { return is_within(array_of(array), limit); });
 }
 
+void add_passes(nb::module_& module) {
+    // Images, rows, columns; strides of images and rows of the input, then of the output.
+    using Sizes = std::array<std::int64_t, 7>;
+    using Pass = std::tuple<std::vector<double>, std::int64_t, std::string, double>;
+    nb::class_<RoundedPassesPlan>(module, "RoundedPassesPlan", "Passes over images in GPU memory that are rounded in between.")
+        .def_prop_ro("predicted_seconds", &RoundedPassesPlan::predicted_seconds)
+        .def("run", [](const RoundedPassesPlan& plan, std::uintptr_t out, std::uintptr_t in, std::uintptr_t stream) {
+            const WithoutGil without_gil;
+            plan.execute(at_address(out), at_address(in), at_address(stream));
+        });
+    module.def("gpu_passes",
+               [](const Sizes& sizes, const std::string& dtype, const std::vector<Pass>& passes, double constant, int device) {
+                   RoundedPasses p;
+                   p.dtype = known_dtype("input", dtype);
+                   std::tie(p.images, p.rows, p.columns, p.input_image_stride, p.input_row_stride, p.output_image_stride,
+                            p.output_row_stride) = std::tuple_cat(sizes);
+                   p.constant = constant;
+                   for (std::size_t i = 0; i < passes.size(); ++i) {
+                       const auto& [weights, origin, boundary, divisor] = passes[i];
+                       (i == 0 ? p.down : p.along) = {weights, origin, boundary_of_name(boundary), divisor};
+                   }
+                   return checked([&] { return RoundedPassesPlan(p, device); });
+               });
+}
+
 void add_depthwise(nb::module_& module) {
     // batch, channels, samples, outputs, taps, origin
     using Sizes = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
@@ -388,6 +414,7 @@ NB_MODULE(_core, module) {
     add_plan(module);
     add_gpu_call(module);
     add_filters(module);
+    add_passes(module);
     add_depthwise(module);
     add_image(module);
     add_shards(module);

@@ -92,6 +92,8 @@ CudaLibrary load_library(const std::string& path) {
     count_devices(loaded);
     const auto peers_entry = reinterpret_cast<cuda_abi::PeersEntry>(dlsym(handle, cuda_abi::kPeersEntryName));
     if (loaded.api != nullptr && peers_entry != nullptr) { loaded.peers = peers_entry(cuda_abi::kPeersVersion); }
+    const auto passes_entry = reinterpret_cast<cuda_abi::PassesEntry>(dlsym(handle, cuda_abi::kPassesEntryName));
+    if (loaded.api != nullptr && passes_entry != nullptr) { loaded.passes = passes_entry(cuda_abi::kPassesVersion); }
     return loaded;
 }
 
@@ -153,6 +155,13 @@ const cuda_abi::Peers& peers() {
                                                        : found.path + " does not copy between GPUs; install both of one build"));
     }
     return *found.peers;
+}
+
+const cuda_abi::Passes& passes_for(int device) {
+    api_for(device, "");
+    const CudaLibrary& found = library();
+    if (found.passes == nullptr) { throw Error(ErrorCode::unsupported, "rounded passes: " + found.path + " has none"); }
+    return *found.passes;
 }
 
 void throw_status(const cuda_abi::Status& status) {

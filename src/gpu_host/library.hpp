@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cuda/passes_abi.hpp"
 #include "cuda/peers_abi.hpp"
 
 namespace tapline::gpu_host {
@@ -10,10 +11,11 @@ namespace tapline::gpu_host {
 /// A loaded library, or why there is none.
 struct CudaLibrary {
     const cuda_abi::Api* api = nullptr;
-    std::string path;                        ///< of the file that was loaded
-    std::string reason;                      ///< why api is null: no library, wrong version, no driver, no device
-    int devices = 0;                         ///< usable ones, at least 1 if api is not null
-    const cuda_abi::Peers* peers = nullptr;  ///< copies between devices; null where api is, or the library has none
+    std::string path;                          ///< of the file that was loaded
+    std::string reason;                        ///< why api is null: no library, wrong version, no driver, no device
+    int devices = 0;                           ///< usable ones, at least 1 if api is not null
+    const cuda_abi::Peers* peers = nullptr;    ///< copies between devices; null where api is, or the library has none
+    const cuda_abi::Passes* passes = nullptr;  ///< rounded passes; null likewise
 };
 
 /// Loads libtapline_cuda.so at the first call, from TAPLINE_CUDA_LIBRARY (an absolute path) or from beside libtapline.so or the
@@ -39,6 +41,9 @@ const cuda_abi::Api& api_for(int device, const char* remedy);
 
 /// Copies between devices of library(). Throws Error (device) where it has none.
 const cuda_abi::Peers& peers();
+
+/// Rounded passes of library() on a device. Throws Error: device where that cannot be used, unsupported where the library has none.
+const cuda_abi::Passes& passes_for(int device);
 
 /// Throws the Error that a status describes.
 [[noreturn]] void throw_status(const cuda_abi::Status& status);

@@ -15,6 +15,7 @@ import numpy as np
 from tapline import _core, _gpu, _host_calls
 from tapline._gpu import calls
 from tapline._gpu.libraries import c_strides, ends_of, library_of, meet
+from tapline._gpu.passes import are_sooner, rounded_passes
 from tapline._remembered import NotKept, frozen, frozen_arguments, remember
 
 # Weights that add up to 1 give a sum that is a few times 1e-16 off: so much of it is added before it is truncated.
@@ -112,6 +113,9 @@ class _Program:
         self.workspace_bytes = max(arranged.workspace_bytes for arranged, _, _ in steps)
         self.needs_between = any(2 in places for _, *places in steps)
 
+    def algorithms(self):
+        return [arranged.algorithm for arranged, _, _ in self.steps]
+
     def run(self, library, place, image, output, address):
         device = place.device
         between = library.empty(self.shape, self.dtype, device) if self.needs_between else None
@@ -125,11 +129,14 @@ class _Program:
 
 
 def _program(place, to, lines, constant, unit_sums):
-    best = _of_lines(place, to, lines, constant)
+    best = _of_lines(place, to, [(line, None) for line in lines], constant)
+    passes = rounded_passes(place, to, lines, constant)
+    if passes is not None and (best is None or are_sooner(place, lines, best.algorithms())):
+        return _of_lines(place, to, passes, constant)
     fuses = (place.dtype == to.dtype and place.dtype in _FUSED_TYPES) or _are_sums_of_integers(place.dtype, to.dtype, lines)
     fusions = _fusions(lines, constant, unit_sums) if fuses else []
     for fused in fusions:
-        other = _of_lines(place, to, fused, constant)
+        other = _of_lines(place, to, [(line, None) for line in fused], constant)
         if best is None or (other is not None and other.seconds < best.seconds):
             best = other
     return best
@@ -181,12 +188,13 @@ def sums_cross_at_once(image, output, axes):
     return len(axes) in (2, 3) and (integers or image.dtype.kind in "fc")
 
 
-def _of_lines(place, to, lines, constant):
+def _of_lines(place, to, parts, constant):
+    """`parts`: pairs of a line and what is executed for it, None where that is to be found."""
     between = to._replace(strides=c_strides(to.shape, np.dtype(to.dtype).itemsize))
     lies, steps, source, seconds = {0: place, 1: to, 2: between}, [], 0, 0.0
-    for i, line in enumerate(lines):
-        target = 1 if (len(lines) - 1 - i) % 2 == 0 else 2
-        arranged = _arranged(lies[source], lies[target], line, constant)
+    for i, (line, execution) in enumerate(parts):
+        target = 1 if (len(parts) - 1 - i) % 2 == 0 else 2
+        arranged = execution or _arranged(lies[source], lies[target], line, constant)
         if arranged is None:
             return None
         seconds += arranged.predicted_seconds + _EXECUTION_SECONDS
@@ -247,6 +255,8 @@ def _gpu_filter(place, to, axes, taps, options, as_in_c):
 
 class _SumsCutOff:
     """Sums in float64 that become integers in an execution of their own, where no algorithm for so many taps does both."""
+
+    algorithm = "sums_cut_off"
 
     def __init__(self, sums, cut, sums_bytes):
         self.sums, self.cut, self.sums_bytes = sums, cut, -(-sums_bytes // 256) * 256

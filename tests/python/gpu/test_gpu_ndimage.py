@@ -116,6 +116,18 @@ def test_images_are_not_taken_apart(gpu, call, executions):
     assert 1 <= len(steps()) <= executions
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int16"])
+@pytest.mark.parametrize("mode", ["reflect", "constant"])
+def test_passes_that_are_rounded_are_one_execution(gpu, dtype, mode):
+    if isinstance(gpu, Jax):
+        pytest.skip("JAX's arrays go one pass at a time")
+    for shape, executions in (((70, 81), 1), ((9, 20, 31), 2)):
+        x = np.random.default_rng(5).integers(0, 200, shape).astype(dtype)
+        for call in (lambda a: nd.gaussian_filter(a, 1.5, mode=mode, cval=3), lambda a: nd.uniform_filter(a, 4, mode=mode, cval=3)):
+            np.testing.assert_array_equal(gpu.get(call(gpu.put(x))), call(x))
+            assert steps() == ["rounded_passes"] * executions
+
+
 def test_a_volume_is_one_execution(gpu):
     if isinstance(gpu, Jax):
         pytest.skip("JAX's arrays go one pass at a time")

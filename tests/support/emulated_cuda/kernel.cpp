@@ -11,24 +11,7 @@
 #include "tapline/types.hpp"
 
 namespace tapline::emulated {
-namespace {
 
-using cuda_abi::Job;
-using cuda_abi::Problem;
-using Value = std::complex<double>;
-
-Value load(const void* data, Dtype dtype, std::int64_t i) { return Value(reference::number_at(data, dtype, i)); }
-
-void store(void* data, Dtype dtype, std::int64_t i, Value value) { reference::put_number(data, dtype, i, reference::Wide(value)); }
-
-// As the constant would be if it were stored in the signal.
-Value stored(const Problem& p, Value constant) {
-    alignas(16) unsigned char element[16] = {};
-    store(element, p.dtype, 0, constant);
-    return load(element, p.dtype, 0);
-}
-
-// Positions outside [0, n), one step of the boundary's picture at a time; -1: the constant (or nothing).
 std::int64_t extended(Boundary boundary, std::int64_t p, std::int64_t n) {
     while (p < 0 || p >= n) {
         switch (boundary) {
@@ -49,6 +32,23 @@ std::int64_t extended(Boundary boundary, std::int64_t p, std::int64_t n) {
         }
     }
     return p;
+}
+
+namespace {
+
+using cuda_abi::Job;
+using cuda_abi::Problem;
+using Value = std::complex<double>;
+
+Value load(const void* data, Dtype dtype, std::int64_t i) { return Value(reference::number_at(data, dtype, i)); }
+
+void store(void* data, Dtype dtype, std::int64_t i, Value value) { reference::put_number(data, dtype, i, reference::Wide(value)); }
+
+// As the constant would be if it were stored in the signal.
+Value stored(const Problem& p, Value constant) {
+    alignas(16) unsigned char element[16] = {};
+    store(element, p.dtype, 0, constant);
+    return load(element, p.dtype, 0);
 }
 
 Value product(Value x, Value h, bool complex_signal, bool complex_taps) {

@@ -9,6 +9,9 @@
 
 namespace tapline::emulated {
 
+/// Positions outside [0, n), one step of the boundary's picture at a time; -1: the constant (or nothing).
+std::int64_t extended(Boundary boundary, std::int64_t p, std::int64_t n);
+
 /// Elements of a strided array: where the lowest and the highest lie as seen from the first. Empty: low > high.
 struct Reach {
     std::int64_t low = 0, high = 0;
