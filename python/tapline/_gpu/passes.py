@@ -16,6 +16,10 @@ _TYPES = frozenset({"uint8", "uint16", "int16"})
 _MOST_BESIDE_BYTES = 900_000
 _MOST_OF_MEANS_OF_VOLUMES = 2_000_000
 
+# Sums of real weights that lie near whole numbers, as those of flat parts and ramps, take all bytes of the weights: of int16,
+# 4096 x 4096 under a Gaussian of sigma 1, 462 us for a ramp instead of 199, 140 at random. Fewer pixels gain in any case.
+_MOST_OF_REAL_WEIGHTS = 400_000
+
 # Sums of whole multiples over both axes at once are slow only there: sobel of int16, 2,963 x 2,963, takes 86 us instead of 54, but
 # 2,006 x 2,006 18 instead of 31.
 _LEAST_OF_WHOLE_SUMS = 4_300_000
@@ -62,6 +66,8 @@ def are_sooner(place, lines, others):
     pixels = math.prod(place.shape)
     if _are_whole_multiples(lines):
         return pixels > _LEAST_OF_WHOLE_SUMS and place.shape[-1] % _PIXELS_OF_A_WORD != 0
+    if any(line.divisor == 1 for line in lines) and pixels > _MOST_OF_REAL_WEIGHTS:
+        return False
     if set(others) == {"direct_bytes"}:
         return pixels <= _MOST_BESIDE_BYTES
     means_of_volume = place.dtype == "int16" and len(lines) == 3 and all(line.divisor > 1 for line in lines)
