@@ -284,7 +284,12 @@ TEST_F(WidenedRows, StepsAndReversal) {
     Random random(214);
     for (const Dtype type : {Dtype::i16, Dtype::u8, Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16}) {
         for (const std::int64_t step : {-1, 2, -3}) {
-            Problem p{.length = 17001, .taps = 16385, .batch = 2, .mode = Mode::same, .boundary = Boundary::mirror};
+            // Few outputs: the textbook's sums are long.
+            Problem p{.length = 17001, .taps = 16385, .batch = 2, .mode = Mode::valid};
+            if (type == Dtype::i16 && step == 2) {
+                p.mode = Mode::same;
+                p.boundary = Boundary::mirror;
+            }
             p.dtype = type;
             if (is_integer(type)) { p.real_taps = p.output_dtype = Dtype::f32; }
             p.input_sample_stride = step;
@@ -298,7 +303,7 @@ TEST_F(WidenedRows, StrictAccuracy) {
     Random random(215);
     for (const Dtype type : {Dtype::i8, Dtype::u16, Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::complex64}) {
         for (const Boundary boundary : {Boundary::zero, Boundary::constant, Boundary::reflect}) {
-            Problem p{.length = 60'000, .taps = 1023, .batch = 2, .mode = Mode::full, .boundary = boundary};
+            Problem p{.length = 20'000, .taps = 1023, .batch = 2, .mode = Mode::full, .boundary = boundary};
             p.dtype = type;
             if (size_of(type) == 2) { p.output_dtype = Dtype::f32; }
             p.constant = boundary == Boundary::constant ? 3.3 : 0;

@@ -18,16 +18,20 @@ BestRung best_rung(const Problem& problem, const cuda_abi::Device& device, bool 
 }
 
 RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device, bool local) {
+    return prepare_rung_inside(best_rung(problem, device, local).rung, problem, taps, device);
+}
+
+RungInside prepare_rung_inside(std::int32_t rung, const Problem& problem, const void* taps, const cuda_abi::Device& device) {
     const cuda_abi::HostTaps given{taps, nullptr, nullptr};
     const cuda_abi::Policy policy;
     cuda_abi::Status status;
-    RungInside inside(prepare(best_rung(problem, device, local).rung, device.index, &problem, &given, &policy, &status));
+    RungInside inside(prepare(rung, device.index, &problem, &given, &policy, &status));
     if (inside == nullptr) { throw CudaError(status.code, status.message); }
     return inside;
 }
 
-double making_seconds_inside(const Problem& problem, const cuda_abi::Device& device) {
-    const auto* const maker = dynamic_cast<const TakesTapsOnDevice*>(&rung_of(best_rung(problem, device).rung));
+double making_seconds_of(std::int32_t rung, const Problem& problem, const cuda_abi::Device& device) {
+    const auto* const maker = dynamic_cast<const TakesTapsOnDevice*>(&rung_of(rung));
     return maker == nullptr ? 0 : maker->making_seconds(problem, device);
 }
 

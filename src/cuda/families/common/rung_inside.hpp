@@ -38,7 +38,8 @@ inline Problem sums_alone(const Problem& p, Dtype type) {
     return inner;
 }
 
-/// It with `taps` of the problem's filters side by side. Throws CudaError.
+/// A rung of ladder() with `taps` of the problem's filters side by side, or the best one. Throws CudaError.
+RungInside prepare_rung_inside(std::int32_t rung, const Problem& problem, const void* taps, const cuda_abi::Device& device);
 RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device, bool local = false);
 
 /// "by " its name and what that says of itself.
@@ -46,8 +47,11 @@ inline std::string by_inside(const Prepared& inside) {
     return std::string("by ") + inside.rung->info().name + ", " + inside.rung->describe(inside);
 }
 
-/// TakesTapsOnDevice::making_seconds() of the rung that would be inside.
-double making_seconds_inside(const Problem& problem, const cuda_abi::Device& device);
+/// TakesTapsOnDevice::making_seconds() of a rung inside, or of the one that would be.
+double making_seconds_of(std::int32_t rung, const Problem& problem, const cuda_abi::Device& device);
+inline double making_seconds_inside(const Problem& problem, const cuda_abi::Device& device) {
+    return making_seconds_of(best_rung(problem, device).rung, problem, device);
+}
 
 /// Where what it makes of taps that come later goes in `own`, its workspace.
 MadeTables made_inside(const RungInside& inside, const GivenFilters& given, void* own);

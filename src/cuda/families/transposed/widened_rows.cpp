@@ -1,4 +1,6 @@
 // Rung 52: the rows' problem, launches.
+#include <algorithm>
+
 #include "cuda/families/transposed/widened_rows.hpp"
 
 #include "cuda/families/common/cost.hpp"
@@ -41,6 +43,16 @@ Problem widened(const Problem& p) {
     return inner;
 }
 
+// What convolves the rows: of filters that otherwise would be convolved as samples are read, checked segments.
+BestRung inside_of(const Problem& p, const cuda_abi::Device& device) {
+    const Problem rows = widened(p);
+    if (p.x.k >= kLeastTaps) { return best_rung(rows, device); }
+    const Rung& checked = overlap_save_checked();
+    if (!refusal(checked, rows, device).empty()) { return {}; }
+    const auto at = std::find(ladder().begin(), ladder().end(), &checked);
+    return {static_cast<std::int32_t>(at - ladder().begin()), checked.estimate_seconds(rows, device)};
+}
+
 class WidenedRows final : public Rung, public TakesTapsOnDevice {
 public:
     static constexpr Head kHead{"52", "widened_rows", "", R"(
@@ -67,15 +79,13 @@ Limited by: what limits the rung inside, and the pass
         if (device.memory_bytes > 0 && bytes_of_rows(p, p.batch.length) > device.memory_bytes / 8) {
             return "the widened rows need more than an eighth of the device's memory";
         }
-        const BestRung best = best_rung(widened(p), device);
-        if (best.rung < 0) { return "no rung takes the rows"; }
-        return strict && p.x.k < kLeastTaps && &rung_of(best.rung) != &overlap_save_checked() ? "no checked segments" : "";
+        return inside_of(p, device).rung < 0 ? "no rung takes the rows" : "";
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const double samples = static_cast<double>(p.x.n) * static_cast<double>(p.batch.length);
         const double bytes = samples * (bytes_touched(p.x.in_stride, stored_bytes(p.dtype)) + stored_bytes(sums_of(p)));
         const double pass = kPassSeconds + bytes / (kShareMoved * device.copy_bytes_per_second);
-        const BestRung best = best_rung(widened(p), device);
+        const BestRung best = inside_of(p, device);
         // Parts of a filter are as fast on samples apart.
         const bool as_they_lie = p.x.in_stride != 1 && &rung_of(best.rung) == &overlap_save_parts();
         return pass + (as_they_lie ? overlap_save_parts().estimate_seconds(p, device) : best.seconds);
@@ -89,7 +99,7 @@ Limited by: what limits the rung inside, and the pass
         auto chosen = std::make_unique<ChosenWidened>();
         chosen->kernel = kernel_of(p.dtype, sums_of(p));
         load_kernel(chosen->kernel);
-        chosen->inner = prepare_inside(widened(p), prepared.given.taps, prepared.device);
+        chosen->inner = prepare_rung_inside(inside_of(p, prepared.device).rung, widened(p), prepared.given.taps, prepared.device);
         return chosen;
     }
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
@@ -105,7 +115,7 @@ Limited by: what limits the rung inside, and the pass
     // What is made of taps that come later is made in the workspace of the rung inside.
     [[nodiscard]] std::int64_t made_table_bytes(const Prepared&) const override { return 0; }
     [[nodiscard]] double making_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return making_seconds_inside(widened(p), device);
+        return making_seconds_of(inside_of(p, device).rung, widened(p), device);
     }
     void load_tables(const Prepared&) const override {}  // the rung inside has
     void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
