@@ -9,6 +9,7 @@ The problems are a fixed list, a map (layouts x taps), and others drawn by a see
     python3 bench/cliffs.py list                       what would be measured
     python3 bench/cliffs.py measure                    on a GPU if there is one, with CuPy's arrays
     python3 bench/cliffs.py measure --cpu --resume     on the CPU; goes on where an earlier run ended
+    python3 bench/cliffs.py twins --seed 2             drawn problems beside their twins alone, thousands in minutes
     python3 bench/cliffs.py report                     writes docs/cliffs.md of what was measured on both
 """
 
@@ -27,6 +28,7 @@ from typing import Any
 
 import cliffs_problems
 import cliffs_report
+import cliffs_twins
 import page
 import timing
 from cliffs_case import Case, Gpu, Home, Pool, case_of, explanation, forget_plans, processor_time
@@ -41,6 +43,7 @@ WORTH_TRYING = 2e-3  # seconds: so little is never saved
 FIRST_SECONDS = 0.05  # of a first measurement
 SHORTEST_RUN = 1e-3  # seconds between two readings of a clock: shorter calls are made several times
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 41
+MOST_BYTES_OF_TWINS = 400 << 20  # all arrays of a problem beside its twin: larger ones take long to make
 
 
 @dataclasses.dataclass(frozen=True)
@@ -269,6 +272,13 @@ def measure(options: argparse.Namespace) -> int:
     return 1 if any("failed" in row for row in results.data["rows"]) else 0
 
 
+def twins(options: argparse.Namespace) -> int:
+    """Drawn problems beside their twins."""
+    home = home_of(options)
+    limits = LIMITS[home.name]
+    return cliffs_twins.measure(options, home, options.limit_bytes or min(limits.bytes, MOST_BYTES_OF_TWINS), limits.products / 10)
+
+
 def show(options: argparse.Namespace) -> int:
     """Says what `measure` would do."""
     problems = problems_of(options, not options.cpu)
@@ -309,10 +319,18 @@ def main() -> int:
     )
     one.add_argument("--resume", action="store_true", help="keep what is in the file and measure the rest")
     one.add_argument("--output", type=pathlib.Path, help="where the results go [bench/results/cliffs_cpu.json or cliffs_gpu.json]")
+    many = commands.add_parser("twins", help="time drawn problems beside their twins, and compare the results")
+    many.add_argument("--cpu", action="store_true", help="NumPy's arrays on the CPU")
+    many.add_argument("--seed", type=int, default=1, help="of what is drawn [1]")
+    many.add_argument("--seconds", type=float, default=120, help="after which no further problem begins [120]")
+    many.add_argument("--limit-bytes", type=int, help="of all arrays of a problem [400 MiB; CPU: 128 MiB]")
+    many.add_argument("--worst", type=int, default=40, help="how many to show [40]")
+    many.add_argument("--output", type=pathlib.Path, help="a file for all of them, JSON [none]")
+    many.set_defaults(busy=False)
     three = commands.add_parser("report", help="write docs/cliffs.md and its pictures")
     three.add_argument("results", nargs="*", type=pathlib.Path, help="what `measure` wrote [bench/results/cliffs_*.json]")
     options = parser.parse_args()
-    return {"measure": measure, "list": show, "report": report}[options.command](options)
+    return {"measure": measure, "twins": twins, "list": show, "report": report}[options.command](options)
 
 
 if __name__ == "__main__":
