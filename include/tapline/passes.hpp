@@ -13,20 +13,25 @@ namespace tapline {
 /// their low bits without a divisor; others are those in double, of which one within 1e-14 (relative) below an integer counts as
 /// that.
 struct RoundedPass {
-    std::vector<double> weights;  ///< 1 to 128; none: no such pass
-    std::int64_t origin = 0;      ///< the weight that sits on the output
-    Boundary boundary = Boundary::reflect;
-    double divisor = 1;
+    std::vector<double> weights;            ///< 1 to 128; none: no such pass
+    std::int64_t origin = 0;                ///< the weight that sits on the output
+    Boundary boundary = Boundary::reflect;  ///< what is beyond the ends
+    double divisor = 1;                     ///< of the sum, not 0
 };
 
 /// Images in memory of one GPU, whose rows are packed; strides count elements. Each is filtered down its columns, rounded, and then
 /// along its rows.
 struct RoundedPasses {
-    Dtype dtype = Dtype::u8;  ///< of samples and results: u8, u16 or i16
-    std::int64_t images = 1, rows = 1, columns = 1;
-    std::int64_t input_image_stride = 0, input_row_stride = 0;
-    std::int64_t output_image_stride = 0, output_row_stride = 0;
-    RoundedPass down, along;
+    Dtype dtype = Dtype::u8;               ///< of samples and results: u8, u16 or i16
+    std::int64_t images = 1;               ///< how many
+    std::int64_t rows = 1;                 ///< of an image
+    std::int64_t columns = 1;              ///< of an image
+    std::int64_t input_image_stride = 0;   ///< from an image of `in` to the next
+    std::int64_t input_row_stride = 0;     ///< from a row of `in` to the next
+    std::int64_t output_image_stride = 0;  ///< from an image of `out` to the next
+    std::int64_t output_row_stride = 0;    ///< from a row of `out` to the next
+    RoundedPass down;                      ///< the first one, over rows
+    RoundedPass along;                     ///< the second one, over columns
     double constant = 0;  ///< what is beyond the ends before each pass, of constant boundaries: a value of the type
 };
 

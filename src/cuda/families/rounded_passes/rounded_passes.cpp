@@ -174,8 +174,8 @@ std::size_t set_tiles(PassesArguments& a, const Samples& samples, bool whole, in
     a.out_pitch = round_up(run - 16, kBanks) + 16;
     a.table_words = kStepTaps * std::max(a.pass[0].steps, a.pass[1].steps) + kGroup;
     const int plane = std::max(a.in_pitch * a.in_rows, a.out_pitch * rows);
-    return static_cast<std::size_t>(8 * parts_of(samples.bytes, whole) * a.table_words +
-                                    samples.bytes * (plane + a.out_pitch * rows));
+    const int bytes = 8 * parts_of(samples.bytes, whole) * a.table_words + samples.bytes * (plane + a.out_pitch * rows);
+    return static_cast<std::size_t>(bytes);
 }
 
 // The largest tiles that give every multiprocessor some blocks; where windows reach far, larger ones.
