@@ -89,6 +89,9 @@ Segments segments_of(const Prepared& prepared, const SegmentPlan& plan, const Jo
     return g;
 }
 
+// Complex segments of two warps have code for each, which warps of memory order must not share: their lines are a power of two.
+bool goes_by_twos(const SegmentPlan& plan) { return plan.type.is_complex && plan.cut.warps == 2; }
+
 // How many neighbouring rows' segments come and go together: as many as fill what memory reads at once, where rows lie closer than
 // samples. Of one warp a segment half of a block's at most, so that others compute while they come; of more, one team is better
 // than sectors in parts: 511 taps by two warps, (2^20, 64), 8 together 449 us, 4 750 (H100).
@@ -102,24 +105,20 @@ int lines_together(const Rows& rows, const Arguments& a, int in_block, const Seg
     const int most = plan.cut.warps == 1 ? std::max(in_block / 2, 1) : in_block;
     const std::int64_t wanted = std::min<std::int64_t>({filled, most, rows.near.length});
     const std::int64_t lines = divide_up(rows.near.length, divide_up(rows.near.length, wanted));
-    // Complex segments of two warps have code for each, which warps of memory order must not share.
-    const bool by_twos = plan.type.is_complex && plan.cut.warps == 2;
-    return static_cast<int>(by_twos ? std::int64_t{1} << (std::bit_width(static_cast<std::uint64_t>(lines)) - 1) : lines);
+    return static_cast<int>(goes_by_twos(plan) ? std::int64_t{1} << (std::bit_width(static_cast<std::uint64_t>(lines)) - 1)
+                                               : lines);
 }
 
-// Tiles of as many lines, if the device has room for all at once and for those of half as many: then what is read by parts of
-// sectors comes from the cache, and more multiprocessors work.
+// The fewest lines with which the device has room for all tiles at once, if they are half as many at most: then what is read by
+// parts of sectors comes from the cache, and more multiprocessors work.
 int lines_of_few(const Rows& rows, const Segments& g, const SegmentPlan& plan, int lines, std::int64_t multiprocessors) {
     std::int64_t others = g.segments;
     for (const RowAxis& axis : rows.others) { others *= axis.length; }
-    int fewest = lines;
-    for (int each = lines - 1; each >= 1; --each) {
-        const bool fits = others <= multiprocessors && divide_up(rows.near.length, each) * others <= multiprocessors;
-        const bool is_code = !plan.type.is_complex || plan.cut.warps != 2 || std::has_single_bit(static_cast<unsigned>(each));
-        if (!fits) { break; }
-        if (is_code) { fewest = each; }
-    }
-    return 2 * fewest <= lines ? fewest : lines;
+    if (others > multiprocessors) { return lines; }
+    const std::int64_t least = divide_up(rows.near.length, multiprocessors / others);
+    const std::int64_t fewest =
+        goes_by_twos(plan) ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least))) : least;
+    return 2 * fewest <= lines ? static_cast<int>(fewest) : lines;
 }
 
 using TileStep = std::array<std::int64_t, 2 + Rows::kMostOthers>;
