@@ -22,16 +22,19 @@ import json
 import math
 import os
 import pathlib
+import statistics
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 import cliffs_problems
 import cliffs_report
-import cliffs_twins
 import page
 import timing
-from cliffs_case import Case, Gpu, Home, Pool, case_of, explanation, forget_plans, processor_time
+from cliffs_case import Case, Gpu, Home, Linear, Pool, case_of, explanation, forget_plans, processor_time
 from cliffs_peers import NAMES, PEERS, Peer
 from cliffs_problems import Grid, Problem, describe, key_of, twin_of
 from cliffs_report import best_peer, share, times_peer, times_twin
@@ -43,6 +46,10 @@ WORTH_TRYING = 2e-3  # seconds: so little is never saved
 FIRST_SECONDS = 0.05  # of a first measurement
 SHORTEST_RUN = 1e-3  # seconds between two readings of a clock: shorter calls are made several times
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 41
+RUNS_OF_A_TURN = 4  # beside a twin; two turns each
+TURN_SECONDS = 0.01
+KEPT = 10  # problems beside twins until memory that libraries keep is given back
+PAST = (1.5, 2, 3)  # times the twin
 MOST_BYTES_OF_TWINS = 400 << 20  # all arrays of a problem beside its twin: larger ones take long to make
 
 
@@ -272,11 +279,99 @@ def measure(options: argparse.Namespace) -> int:
     return 1 if any("failed" in row for row in results.data["rows"]) else 0
 
 
+def laid_out(x: Any, axes: tuple[int, ...], shape: tuple[int, ...], xp: Any) -> Any:
+    """A copy whose filtered axes are the last ones."""
+    last = tuple(range(x.ndim - len(axes), x.ndim))
+    return xp.ascontiguousarray(xp.moveaxis(x, axes, last)).reshape(shape)
+
+
+def twin_of_case(case: Case, twin: Problem, home: Home, pool: Pool) -> Case:
+    """The twin with the numbers of the problem, but for functions, whose numbers are its own."""
+    of, problem = case_of(twin, home, pool), case.problem
+    if isinstance(case, Linear) and isinstance(of, Linear):
+        of.x = laid_out(case.x, problem.axes, twin.shape, home.xp).astype(twin.dtype)
+        taps = case.host_taps
+        of.host_taps = (laid_out(taps, problem.axes, of.host_taps.shape, np) if problem.each else taps).astype(twin.of_taps)
+        of.taps = home.put(of.host_taps) if twin.on_device else of.host_taps
+    return of
+
+
+def difference(case: Case, of: Case) -> float | None:
+    """Of both results, relative; None where they are of other numbers, or rounded otherwise."""
+    if not isinstance(case, Linear) or (case.type.kind in "iu" and of.type.kind not in "iu"):
+        return None
+    xp = case.home.xp
+    wide = np.complex128 if case.type.kind == "c" else np.float64
+    ours, theirs = laid_out(case.out, case.problem.axes, of.shape, xp).astype(wide), of.out.astype(wide)
+    size = float(xp.linalg.norm(theirs.ravel()))
+    return float(xp.linalg.norm((ours - theirs).ravel())) / (size or 1.0)
+
+
+def measure_pair(problem: Problem, twin: Problem, home: Home, pool: Pool) -> dict[str, Any]:
+    """The row of a problem, or why there is none."""
+    row: dict[str, Any] = {"problem": dataclasses.asdict(problem), "name": describe(problem)}
+    try:
+        case = case_of(problem, home, pool)
+        case.call()
+        row["algorithm"], row["why"] = explanation(case)
+        of = twin_of_case(case, twin, home, pool)
+        of.call()
+        row["algorithm_of_twin"], _ = explanation(of)
+    except (NotImplementedError, TypeError, ValueError, MemoryError) as error:
+        return row | {"refused": f"{type(error).__name__}: {error}"}
+    found = difference(case, of)
+    allowed = case.tolerance() + of.tolerance()
+    if found is not None and not found <= allowed:  # a NaN is wrong, too
+        row["wrong"] = f"{found:.1e} off, allowed {allowed:.1e}"
+    times: dict[str, list[float]] = {"tapline": [], "twin": []}
+    for _ in range(2):
+        for each, one in zip(times.values(), (case, of), strict=True):
+            each.extend(timing.paced(one.call, home.clock, RUNS_OF_A_TURN, TURN_SECONDS))
+    return row | {"figure": "median", "seconds": {name: timing.spread(each) for name, each in times.items()}, "difference": found}
+
+
+def pairs(grid: Grid) -> Iterator[tuple[Problem, Problem]]:
+    """Drawn problems that are laid out otherwise than their twins."""
+    for problem in grid:
+        twin = twin_of(problem)
+        if twin is not None:
+            yield problem, twin
+
+
+def summary(rows: list[dict[str, Any]], worst: int) -> str:
+    """How many are past what, and the worst of them."""
+    timed = sorted(((times_twin(row), row) for row in rows if "seconds" in row), key=lambda each: -each[0])
+    text = f"{len(rows)} problems, {len(timed)} timed, {sum('wrong' in row for row in rows)} wrong"
+    if timed:
+        shares = (f"{sum(times > past for times, _ in timed) / len(timed):.1%} past {past:g}" for past in PAST)
+        mean = math.exp(statistics.fmean(math.log(times) for times, _ in timed))
+        text += f"; times the twin {mean:.2f} on average (geometric), " + ", ".join(shares)
+    for row in rows:
+        text += f"\nwrong: {row['name']}: {row['wrong']}" if "wrong" in row else ""
+    for times, row in timed[:worst]:
+        ours, theirs = (page.seconds_text(each["median"]) for each in row["seconds"].values())
+        text += f"\n{times:6.2f} {ours:>8} {theirs:>8}  {row['name']} [{row['algorithm']}; twin {row['algorithm_of_twin']}]"
+    return text
+
+
 def twins(options: argparse.Namespace) -> int:
-    """Drawn problems beside their twins."""
+    """Drawn problems beside their twins alone, on the same numbers. Their results are compared instead of being checked against
+    float64, so that a GPU does some twenty a second. Status 1 if results differ."""
+    begin = time.monotonic()
     home = home_of(options)
     limits = LIMITS[home.name]
-    return cliffs_twins.measure(options, home, options.limit_bytes or min(limits.bytes, MOST_BYTES_OF_TWINS), limits.products / 10)
+    limit_bytes = options.limit_bytes or min(limits.bytes, MOST_BYTES_OF_TWINS)
+    pool, rows = Pool(options.seed), []
+    for problem, twin in pairs(Grid(options.seed, limit_bytes, limits.products / 10, home.name == "gpu")):
+        if time.monotonic() - begin > options.seconds:
+            break
+        rows.append(measure_pair(problem, twin, home, pool))
+        if len(rows) % KEPT == 0:
+            home.release()
+    if options.output:
+        options.output.write_text(json.dumps({"machine": home.machine(), "seed": options.seed, "rows": rows}), encoding="utf-8")
+    print(f"seed {options.seed}: {summary(rows, options.worst)}")
+    return 1 if any("wrong" in row for row in rows) else 0
 
 
 def show(options: argparse.Namespace) -> int:

@@ -15,7 +15,6 @@ import cliffs
 import cliffs_case
 import cliffs_problems as problems
 import cliffs_report as report
-import cliffs_twins as twins
 
 
 def first(count, seed=7, limit=1 << 20):
@@ -103,15 +102,15 @@ def test_every_drawn_kind_is_measured_or_says_why_not():
 
 def test_twins_give_the_same_sums_and_differences_are_found(monkeypatch):
     home, pool = cliffs_case.Home(), cliffs_case.Pool(1)
-    drawn = twins.pairs(problems.Grid(7, 1 << 16, 1e8, on_gpu=False))
-    rows = [twins.measure_pair(*pair, home, pool) for pair in itertools.islice(drawn, 50)]
+    drawn = cliffs.pairs(problems.Grid(7, 1 << 16, 1e8, on_gpu=False))
+    rows = [cliffs.measure_pair(*pair, home, pool) for pair in itertools.islice(drawn, 50)]
     assert not [row for row in rows if "wrong" in row]
     assert sum(row.get("difference") is not None for row in rows) > 10
     p = problems.signal("time first", 4, 500, 9, each=True)
-    monkeypatch.setattr(twins, "laid_out", lambda x, axes, shape, xp: np.roll(x, 1, 0).reshape(shape))
-    row = twins.measure_pair(p, problems.twin_of(p), home, pool)
+    monkeypatch.setattr(cliffs, "laid_out", lambda x, axes, shape, xp: np.roll(x, 1, 0).reshape(shape))
+    row = cliffs.measure_pair(p, problems.twin_of(p), home, pool)
     assert "wrong" in row
-    assert f"wrong: {row['name']}" in twins.summary([row], 1)
+    assert f"wrong: {row['name']}" in cliffs.summary([row], 1)
 
 
 def row(name, tapline, layout="time first", **others):
