@@ -356,7 +356,7 @@ def summary(rows: list[dict[str, Any]], worst: int) -> str:
 
 def twins(options: argparse.Namespace) -> int:
     """Drawn problems beside their twins alone, on the same numbers. Their results are compared instead of being checked against
-    float64, so that a GPU does some twenty a second. Status 1 if results differ."""
+    float64, so that thousands take minutes. Status 1 if results differ."""
     begin = time.monotonic()
     home = home_of(options)
     limits = LIMITS[home.name]
