@@ -23,6 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "cpu/fft/simd_fft_sink.inl"
 #include "cpu/fft/simd_fft.inl"
 #include "cpu/fft/simd_fft_columns.inl"
+#include "cpu/fft/simd_fft_lanes.inl"
 #include "cpu/fft/simd_fft_copy.inl"
 // clang-format on
 
@@ -44,6 +45,8 @@ const FftKernels<T>& fft_kernel_table() {
         join<T>,
         all_finite<T>,
         power<T>,
+        convolve_lanes<T>,
+        add_lane_power<T>,
     };
     return kKernels;
 }

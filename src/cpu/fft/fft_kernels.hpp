@@ -32,6 +32,24 @@ struct CheckedSink {
     std::uint8_t* small_im = nullptr;
 };
 
+/// Points of as many lines as a vector has lanes: point i of all of them is the vector at re[i] and, of the second part, im[i];
+/// without `im` re[i] are pairs (re, im) of complex samples.
+template <class T>
+struct LaneRows {
+    const T* const* re = nullptr;
+    const T* const* im = nullptr;
+    std::int64_t ahead = 0;  ///< so many elements on in each row ends what is read next; 0: unknown
+};
+/// Where their outputs go: point i at re + i * stride, below re_count, or pairs there.
+template <class T>
+struct LaneSink {
+    T* re = nullptr;
+    T* im = nullptr;
+    std::int64_t stride = 0;
+    std::int64_t re_count = 0, im_count = 0;
+    bool pairs = false;
+};
+
 /// Samples whose power FftKernels::power compares; the rows of all transforms are multiples of it.
 inline constexpr std::int64_t kFftPassage = 32;
 
@@ -64,6 +82,13 @@ struct FftKernels {
     /// The sum of the squares of `count` values, a multiple of kFftPassage, and of those at `im` unless it is null. Of each
     /// kFftPassage that follow each other, counted from `re`, it comes to *least if it is less.
     T (*power)(const T* re, const T* im, std::int64_t count, T* least);
+
+    /// The convolution of a line in each lane, by the tables and a spectrum of one lane (Target::scalar). `re` and `im` have room
+    /// for size * lanes elements. Bit l is set if an output of lane l is infinite or NaN.
+    std::uint32_t (*convolve_lanes)(const FftTables<T>&, const LaneRows<T>&, T* re, T* im, const T* h_re, const T* h_im,
+                                    const LaneSink<T>&);
+    /// Each lane's sum of squares of `count` rows is added to its total and becomes its least where it is less; either may be null.
+    void (*add_lane_power)(const T* const* rows, std::int64_t count, bool pairs, T* total, T* least);
 };
 
 /// As FftKernels<double>, from samples of f32 to a CheckedSink. What returns bool: whether no output was small.

@@ -20,13 +20,32 @@ constexpr std::int64_t kFewestLocalTaps = 2 * kFftPassage;
 constexpr double kLeastShare = 1.0 / 16;
 
 // Below, squares lose digits.
-template <class T>
-constexpr T kLeastPower = sizeof(T) == 4 ? T(1e-30) : T(1e-290);
+constexpr double kLeastPower = 1e-30, kLeastPowerDouble = 1e-290;
 
 }  // namespace
 
 bool keeps_errors_local(const core::Resolved& p, const core::Request& request) {
     return request.accuracy == Accuracy::standard && p.x.k >= kFewestLocalTaps && p.x.k <= engine().local_taps(1) && p.filters == 1;
+}
+
+LocalPassages local_passages(Boundary boundary, std::int64_t n, std::int64_t begin, std::int64_t needed_end, std::int64_t size) {
+    // Samples of a zero boundary are absent: they make no passage quiet.
+    const bool zero = boundary == Boundary::zero;
+    LocalPassages p;
+    p.from = zero ? std::clamp<std::int64_t>(-begin, 0, size) : 0;
+    p.to = std::clamp<std::int64_t>(needed_end - begin, p.from, size);
+    if (zero && n != kUnknownLength) { p.to = std::clamp<std::int64_t>(n - begin, p.from, p.to); }
+    p.first = std::min((p.from + kFftPassage - 1) / kFftPassage * kFftPassage, size);
+    p.last = std::max(p.to / kFftPassage * kFftPassage, p.first);
+    return p;
+}
+
+bool is_even_enough(double total, double least, std::int64_t size, bool complex, std::size_t real_bytes) {
+    const double passages = static_cast<double>(size / kFftPassage) * (complex ? 2 : 1);
+    const double mean = total / passages;
+    // A NaN or an infinity among the samples makes it false.
+    return mean > (real_bytes == sizeof(float) ? kLeastPower : kLeastPowerDouble) && least >= kLeastShare * mean &&
+           std::isfinite(mean);
 }
 
 template <class T>
@@ -72,13 +91,8 @@ void LocalSums<T>::add_side(Loudness& loudness, const Call& call, const Unit& un
     const T* const im = complex ? source.im : nullptr;
     const std::int64_t size = fft_.size();
     const std::int64_t begin = io_.window_begin(unit, side);
-    // Samples of a zero boundary are absent: they make no passage quiet.
-    const bool zero = problem_.x.boundary == Boundary::zero;
-    const std::int64_t from = zero ? std::clamp<std::int64_t>(-begin, 0, size) : 0;
-    std::int64_t to = std::clamp<std::int64_t>(call.needed_end - begin, from, size);
-    if (zero && call.input.n != kUnknownLength) { to = std::clamp<std::int64_t>(call.input.n - begin, from, to); }
-    const std::int64_t first = std::min((from + kFftPassage - 1) / kFftPassage * kFftPassage, size);
-    const std::int64_t last = std::max(to / kFftPassage * kFftPassage, first);
+    const LocalPassages passages = local_passages(problem_.x.boundary, call.input.n, begin, call.needed_end, size);
+    const std::int64_t first = passages.first, last = passages.last;
     add(loudness, re, im, source.pitch, 0, first, false);
     add(loudness, re, im, source.pitch, first, last, true);
     add(loudness, re, im, source.pitch, last, size, false);
@@ -91,12 +105,10 @@ void LocalSums<T>::add_side(Loudness& loudness, const Call& call, const Unit& un
         }
         loudness.least = std::min(loudness.least, power);
     };
-    if (to - from < kFftPassage) {
-        if (to > from) { loudness.least = 0; }
-        return;
+    if (passages.is_short()) { loudness.least = 0; }
+    for (const std::int64_t at : passages.at_ends()) {
+        if (at >= 0) { check(at); }
     }
-    if (from % kFftPassage != 0) { check(from); }
-    if (to % kFftPassage != 0) { check(to - kFftPassage); }
 }
 
 template <class T>
@@ -106,10 +118,8 @@ bool LocalSums<T>::is_even(const Call& call, const Unit& unit, const FftSource<T
     const bool complex = io_.is_complex_signal();
     const int sides = complex || !unit.both ? 1 : 2;
     for (int side = 0; side < sides; ++side) { add_side(loudness, call, unit, side, source); }
-    const double passages = static_cast<double>(fft_.size() / kFftPassage) * (complex ? 1 : 2);
-    const double mean = static_cast<double>(loudness.total) / passages;
-    // A NaN or an infinity among the samples makes it false.
-    return mean > kLeastPower<T> && static_cast<double>(loudness.least) >= kLeastShare * mean && std::isfinite(mean);
+    return is_even_enough(static_cast<double>(loudness.total), static_cast<double>(loudness.least), fft_.size(), complex,
+                          sizeof(T));
 }
 
 template <class T>

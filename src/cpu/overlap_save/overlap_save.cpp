@@ -1,10 +1,13 @@
 // Convolution by fast Fourier transforms of overlapping blocks.
 #include <functional>
 
+#include "core/problem/arrange.hpp"
 #include "cpu/algorithms.hpp"
 #include "cpu/element_types.hpp"
+#include "cpu/lines/line_tiles.hpp"
 #include "cpu/lines/lined_algorithm.hpp"
 #include "cpu/overlap_save/checked_overlap_save.hpp"
+#include "cpu/overlap_save/column_transforms.hpp"
 #include "cpu/overlap_save/local_sums.hpp"
 #include "cpu/overlap_save/overlap_save_executable.hpp"
 #include "cpu/overlap_save/split_overlap_save.hpp"
@@ -169,7 +172,25 @@ core::Support supports_no_strict(const core::Resolved& /*problem*/, const core::
 const core::Algorithm& overlap_save_algorithm() {
     static const FftAlgorithm kAlgorithm("overlap_save", "fast Fourier transforms of overlapping blocks", supports_checked,
                                          whole_shape, prepare_whole, keeps_errors_local);
-    static const LinedAlgorithm kLined(kAlgorithm, takes_pairs, false);
+    // One row of the layout, from and to where it lies.
+    constexpr auto kPrepareColumns = [](const LineLayout& layout, const void* taps, const core::Request& request) {
+        LineLayout one = layout;
+        one.problem = core::without_outer(layout.problem);
+        one.problem.batch.length = 1;
+        one.gathers = one.scatters = true;
+        core::Request serial = request;
+        serial.threads = 1;
+        const auto prepare = [&](const core::Resolved& lines, const core::Request& asked, std::int64_t /*filter*/) {
+            return kAlgorithm.prepare(lines, taps, asked);
+        };
+        auto line = prepare_tiles(one, serial, 1, false, prepare);
+        if (auto columns = prepare_column_transforms(layout, taps, request, std::move(line))) { return columns; }
+        const bool in_pairs = !is_complex(layout.problem.dtype);
+        return prepare_tiles(layout, request, in_pairs ? 2 : 1, false, prepare);
+    };
+    static const LinedAlgorithm kLined(
+        kAlgorithm, takes_pairs, false,
+        {.takes = takes_column_transforms, .seconds = seconds_of_column_transforms, .prepare = kPrepareColumns});
     return kLined;
 }
 
