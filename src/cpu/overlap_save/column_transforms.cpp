@@ -251,32 +251,41 @@ private:
         }
     }
 
-    // Lanes in which a passage is too quiet beside the rest, as LocalSums says it of a unit.
+    // Lanes in which a window may be too quiet beside the rest, as LocalSums says it of a unit, but of as many passages together as
+    // lie in every window: a sample that a boundary repeats often makes no window quiet.
     [[nodiscard]] std::uint32_t uneven_lanes(const Input& input, const Sides& sides, const Slot& memory) const {
+        const std::int64_t together = (problem_.x.k - kFftPassage + 1) / kFftPassage;
+        T* const least_at_ends = memory.least + kLanes;
         std::fill_n(memory.total, kLanes, T{0});
-        std::fill_n(memory.least, kLanes, std::numeric_limits<T>::infinity());
+        std::fill_n(memory.least, 2 * kLanes, std::numeric_limits<T>::infinity());
         for (std::size_t i = 0; i < 2; ++i) {
             if (sides.at(i).rows == 0) { continue; }
             const T* const* const rows = memory.rows + static_cast<std::int64_t>(i) * fft_.size();
             const LocalPassages passages = local_passages(
                 problem_.x.boundary, input.n, sides.at(i).first_output - problem_.x.origin, needed_end(sides.at(i)), fft_.size());
-            const auto add = [&](std::int64_t first, std::int64_t last, T* total, T* least) {
-                if (first < last) { kernels_.add_lane_power(rows + first, last - first, complex_, total, least); }
+            const auto add = [&](std::int64_t first, std::int64_t count, T* total, T* least) {
+                kernels_.add_lane_power(rows + first, count, complex_, total, least);
             };
-            add(0, passages.first, memory.total, nullptr);
-            for (std::int64_t at = passages.first; at < passages.last; at += kFftPassage) {
-                add(at, at + kFftPassage, memory.total, memory.least);
+            add(0, passages.to, memory.total, nullptr);
+            const std::int64_t there = passages.to - passages.from;
+            if (passages.is_short()) { std::fill_n(least_at_ends, kLanes, T{0}); }
+            if (there < kFftPassage) { continue; }
+            if (problem_.x.boundary == Boundary::zero || there < together * kFftPassage) {
+                // Windows that lie in the signal only in part.
+                add(passages.from, kFftPassage, nullptr, least_at_ends);
+                add(passages.to - kFftPassage, kFftPassage, nullptr, least_at_ends);
             }
-            add(passages.last, passages.to, memory.total, nullptr);
-            if (passages.is_short()) { std::fill_n(memory.least, kLanes, T{0}); }
-            for (const std::int64_t at : passages.at_ends()) {
-                if (at >= 0) { add(at, at + kFftPassage, nullptr, memory.least); }
+            const std::int64_t run = std::min(together * kFftPassage, there);
+            for (std::int64_t at = passages.from; at + run < passages.to; at += kFftPassage) {
+                add(at, run, nullptr, memory.least);
             }
+            add(passages.to - run, run, nullptr, memory.least);
         }
         std::uint32_t uneven = 0;
         for (std::int64_t l = 0; l < std::max(sides[0].rows, sides[1].rows); ++l) {
-            const bool even = is_even_enough(static_cast<double>(memory.total[l]), static_cast<double>(memory.least[l]),
-                                             fft_.size(), complex_, sizeof(T));
+            const double least = std::min(static_cast<double>(memory.least[l]) / static_cast<double>(together),
+                                          static_cast<double>(least_at_ends[l]));
+            const bool even = is_even_enough(static_cast<double>(memory.total[l]), least, fft_.size(), complex_, sizeof(T));
             uneven |= (even ? 0U : 1U) << l;
         }
         return uneven;
