@@ -117,6 +117,30 @@ TEST(LocalSums, EveryOutputKeepsItsOwnDigitsF32) { check_shapes<float>(); }
 TEST(LocalSums, EveryOutputKeepsItsOwnDigitsF64) { check_shapes<double>(); }
 TEST(LocalSums, EveryOutputKeepsItsOwnDigitsComplex) { check_shapes<std::complex<float>>(); }
 
+// The same of rows side by side, each of its own shape.
+TEST(LocalSums, RowsSideBySide) {
+    const auto rows = static_cast<std::int64_t>(shapes().size());
+    for (const std::int64_t k : {127, 64, 100}) {
+        Problem problem{.length = kLength, .taps = k, .batch = rows, .mode = Mode::causal};
+        problem.input_row_stride = problem.output_row_stride = 1;
+        problem.input_sample_stride = problem.output_sample_stride = rows;
+        const std::vector<float> taps = noise<float>(k, 1);
+        std::vector<float> in = noise<float>(kLength * rows, 3);
+        for (std::size_t i = 0; i < in.size(); ++i) {
+            in[i] *= static_cast<float>(shapes()[i % shapes().size()].loudness(static_cast<std::int64_t>(i) / rows));
+        }
+        const std::vector<float> out = run(problem, taps, in, transforms());
+        for (std::size_t row = 0; row < shapes().size(); ++row) {
+            std::vector<float> one_in, one_out;
+            for (std::size_t i = row; i < in.size(); i += shapes().size()) {
+                one_in.push_back(in[i]);
+                one_out.push_back(out[i]);
+            }
+            EXPECT_LE(worst_error(one_in, taps, one_out), 60) << shapes()[row].name << ", " << k << " taps";
+        }
+    }
+}
+
 // The comparison above can fail: without a watch it does.
 TEST(LocalSums, WhatIsNotWatchedOverLosesThem) {
     const Problem problem{.length = kLength, .taps = 127, .mode = Mode::causal};
