@@ -1,6 +1,7 @@
 // 07: large masks by transforms: a tile and its halo in shared memory, 32 points of it at a time in a thread's registers.
 #pragma once
 
+#include "cuda/families/image_fft/image_doubts.cuh"
 #include "cuda/families/image_fft/image_pixels.cuh"
 #include "cuda/families/image_fft/image_points.cuh"
 
@@ -103,7 +104,13 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     const bool whole = column < g.out_columns && first_x + column < width;
     const bool half = column + D::kPoints < g.out_columns && first_x + column + D::kPoints < width;
     const std::int64_t out = image * a.out_image + first_y * a.out_row + channel * (kChannels != 0 ? 1 : g.steps.out_channel);
-    if (kAnyType && g.output_bytes <= static_cast<int>(sizeof(T)) && test == 0) {
+    const T* const mask = static_cast<const T*>(a.taps) + channel * a.mask_taps;
+    const bool decides = sizeof(T) == 8 && g.undecided != 0;
+    if (kAnyType && g.output_bytes <= static_cast<int>(sizeof(T)) && (decides || test == 0)) {
+        std::uint64_t doubts = 0;
+        if constexpr (sizeof(T) == 8) {
+            if (decides) { doubts = settle(a, g.undecided, re, im, rows - r, whole, half); }
+        }
         with_raw(g.output_bytes, [&](auto element) {
             using Raw = decltype(element);
             if constexpr (sizeof(Raw) <= sizeof(T)) {
@@ -114,7 +121,7 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
 #pragma unroll
                     for (int m = 0; m < kLong; ++m) { sum[m] = part == 0 ? re[m] : im[m]; }
                     Raw raw[kLong];
-                    narrow_points(a, g, sum, raw);
+                    narrow_points(a, decides, sum, raw);
                     Raw* at = to + (part == 0 ? 0 : D::kPoints * out_step);
                     const int own = (part == 0 ? whole : half) ? rows - r : 0;
                     for_outputs([&](auto index) {
@@ -125,6 +132,9 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
                 }
             }
         });
+        if constexpr (sizeof(T) == 8) {
+            if (decides) { decide<D::kPoints>(a, g, shared, {first_in, first_x, first_y, in_step, out, out_step, mask}, doubts); }
+        }
         return;
     }
     if (!kAnyType && a.common.plain_store && !a.common.converts && test == 0) {
@@ -145,7 +155,6 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
         constexpr int m = decltype(value)::value;
         points[fft::reversed(m, 5)] = {re[m], im[m]};
     });
-    const T* const mask = static_cast<const T*>(a.taps) + channel * a.mask_taps;
 #pragma unroll 1
     for (int j = 0; j < 2 * kLong; ++j) {
         const int y = j / 2 * kShort + r;
@@ -156,7 +165,12 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
         if (!(fabs(sum) < T{INFINITY})) {
             sum = sum_term_by_term<kAnyType>(a, g, first_in, mask, in_step, a.first + first_y + y, pixel);
         }
-        store_pixel<T>(a, a.out, out + y * a.out_row + pixel * out_step, sum);
+        const std::int64_t to = out + y * a.out_row + pixel * out_step;
+        if (sizeof(T) == 8 && a.common.output_type == kLowBits) {
+            store_alone(a, g, to, sum);
+        } else {
+            store_pixel<T>(a, a.out, to, sum);
+        }
     }
 }
 

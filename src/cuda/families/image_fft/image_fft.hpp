@@ -40,7 +40,7 @@ struct Tiles {
     // Of elements where pixels or outputs are no floats; output_bytes: 16 of any complex number.
     Dtype input_type;
     int input_bytes, output_bytes;
-    double undecided;         // what a double's sum may be off by: so near below an integer it counts as that. 0: outputs are real
+    double undecided;         // what integers' sums in double may be off by on their way to integers; 0: others
     std::int32_t by_columns;  // memory has the pixels of columns side by side, not those of rows
     Steps steps;
 };

@@ -174,19 +174,23 @@ __device__ __forceinline__ void load_points_by_columns(const ImageArguments& a, 
 
 /// Sums as outputs of any type but a complex one.
 template <class T, class Raw>
-__device__ __forceinline__ void narrow_points(const ImageArguments& a, const Tiles& g, T (&sum)[kLong], Raw (&raw)[kLong]) {
-    if (!a.common.plain_store) {
+__device__ __forceinline__ void narrow_points(const ImageArguments& a, bool are_finished, T (&sum)[kLong], Raw (&raw)[kLong]) {
+    if (!a.common.plain_store && !are_finished) {
 #pragma unroll
         for (int m = 0; m < kLong; ++m) { sum[m] = finish(a.common, sum[m]); }
     }
-    if constexpr (sizeof(T) == 8) {
-        if (g.undecided != 0) {
-            const bool cuts_off = a.common.output_type == kLowBits;
-#pragma unroll
-            for (int m = 0; m < kLong; ++m) { sum[m] += cuts_off && sum[m] < 0 ? -g.undecided : g.undecided; }
-        }
-    }
     narrow_real_to_raw(a.common.output_type, sum, raw);
+}
+
+/// One of them, as element `index` of the outputs.
+template <class T>
+__device__ __forceinline__ void store_alone(const ImageArguments& a, const Tiles& g, std::int64_t index, T sum) {
+    const T made[1] = {finish(a.common, sum)};
+    with_raw(g.output_bytes, [&](auto element) {
+        decltype(element) raw[1];
+        narrow_real_to_raw(a.common.output_type, made, raw);
+        static_cast<decltype(element)*>(a.out)[index] = raw[0];
+    });
 }
 
 /// Output (y, x) as the sum that it is, from global memory; load(i): element i of the image's channel as a number T.
