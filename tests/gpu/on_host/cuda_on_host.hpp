@@ -209,6 +209,10 @@ inline float __int_as_float(int bits) { return __uint_as_float(static_cast<unsig
 inline unsigned __float2uint_rn(float x) {
     return !(x > 0) ? 0 : x >= 4294967296.0F ? ~0U : static_cast<unsigned>(std::nearbyint(double{x}));
 }
+inline double __hiloint2double(int high, int low) {
+    return std::bit_cast<double>(std::uint64_t{static_cast<unsigned>(high)} << 32 | static_cast<unsigned>(low));
+}
+inline int __double2loint(double x) { return static_cast<int>(static_cast<unsigned>(std::bit_cast<std::uint64_t>(x))); }
 /// The high half of its bits.
 inline int __double2hiint(double x) { return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 32); }
 /// cvt.rni.s32: to even, saturated; NaN becomes 0 from f32, the least number from f64.

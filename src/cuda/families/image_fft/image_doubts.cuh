@@ -9,30 +9,52 @@ namespace tapline::cuda::image_fft_rung {
 
 constexpr unsigned kMostDecided = 16;  // outputs of a tile; where there are more, as of flat areas, integers are what they are
 
-/// Sums become what is stored but for its type. What is in doubt counts as the integer above: bit j is output j of the first half
-/// of this thread's column that is, bit kLong + j one of the second. `rows`: outputs of the column, kShort apart.
-template <class T>
-__device__ __forceinline__ std::uint64_t settle(const ImageArguments& a, double undecided, T (&re)[kLong], T (&im)[kLong], int rows,
-                                                bool whole, bool half) {
-    constexpr double kToWhole = 0x1.8p52;  // added and taken away it rounds to integers
-    const bool cuts_off = a.common.output_type == kLowBits;
-    const int limit = __double2hiint(undecided);  // its magnitude but for 2^-20 of it
-    std::uint64_t doubts = 0;
-    const auto take = [&](T(&sum)[kLong], int first, bool wanted) {
-        fft::for_each_index<0, kLong>([&](auto index) {
+/// How sums become integers that lose their fraction (scale, shift), or are rounded, half a one being added; `limit`: the high half
+/// of what they may be off by; limits of the type where they are rounded.
+struct Settling {
+    double scale, shift;
+    int limit, low, high;
+    bool cuts_off;
+};
+__device__ __forceinline__ Settling settling_of(const ImageArguments& a, double undecided) {
+    Settling s{};
+    const Dtype type = a.common.output_type;
+    s.cuts_off = type == kLowBits;
+    s.scale = a.common.scale;
+    s.shift = a.common.bias + (s.cuts_off ? 0 : 0.5);
+    s.limit = __double2hiint(undecided);
+    s.low = type == kI8 ? -128 : type == kI16 ? -32768 : s.cuts_off ? INT32_MIN : 0;
+    s.high = type == kI8 ? 127 : type == kU8 ? 255 : type == kI16 ? 32767 : type == kU16 ? 65535 : INT32_MAX;
+    return s;
+}
+
+/// Stores half of this thread's column, `rows` outputs of which are kShort rows apart in memory, as integers. What is in doubt
+/// counts as the integer above, and is a bit of the result.
+template <class Raw>
+__device__ __forceinline__ unsigned put_integers(const Settling& s, const double (&sum)[kLong], Raw* to, std::int64_t row,
+                                                 int rows) {
+    constexpr double kToWhole = 0x1.8p52;  // a number that is added to it is an integer, in its low half
+    unsigned doubts = 0;
+    fft::for_each_index<0, kLong / 4>([&](auto group) {
+        constexpr int kFirst = 4 * decltype(group)::value;
+        if (kShort * kFirst >= rows) { return; }
+        fft::for_each_index<kFirst, kFirst + 4>([&](auto index) {
             constexpr int j = decltype(index)::value;
-            constexpr int m = fft::reversed(j, 5);
-            const T made = finish(a.common, sum[m]);
-            const T at = cuts_off ? made : made + 0.5;
-            const T nearest = at + kToWhole - kToWhole;
+            const double at = fma(sum[fft::reversed(j, 5)], s.scale, s.shift);
+            const double whole = at + kToWhole;
+            const int off = __double2hiint(at - (whole - kToWhole));
+            int made = __double2loint(whole);
+            const bool close = (off & 0x7fffffff) <= s.limit;
+            const bool there = kShort * j < rows;
             // Below 1 what is cut off, or rounded half below, is zero on both sides of it.
-            const bool doubtful = (__double2hiint(at - nearest) & 0x7fffffff) <= limit && nearest != 0;
-            doubts |= doubtful && wanted && kShort * j < rows ? std::uint64_t{1} << (first + j) : 0;
-            sum[m] = made + (cuts_off && made < 0 ? -undecided : undecided);
+            doubts |= close && made != 0 && there ? 1U << j : 0;
+            const bool upward = s.cuts_off && __double2hiint(at) < 0;
+            if (!close && upward == off >= 0) { made += upward ? 1 : -1; }
+            made = min(max(made, s.low), s.high);
+            if (there) { __stcs(to, static_cast<Raw>(made)); }
+            to += row;
         });
-    };
-    take(re, 0, whole);
-    take(im, kLong, half);
+    });
     return doubts;
 }
 

@@ -32,7 +32,10 @@ struct Cost {
 };
 constexpr Cost kNarrowCost{.tile = 8.9e-6, .output = 0.42e-9, .interleaved_output = 0.70e-9};
 constexpr Cost kWideCost{.tile = 9.9e-6, .output = 0.30e-9, .interleaved_output = 0.39e-9};
-constexpr Cost kDoubleCost{.tile = 12e-6, .output = 0.30e-9, .interleaved_output = 0.39e-9};
+// Of sums in double (H200, f64, 5042 x 5042 pixels, 13 x 13 and 31 x 31 taps: 270 and 356 us), and of integers on their way to
+// integers.
+constexpr Cost kDoubleCost{.tile = 13.5e-6, .output = 0.37e-9, .interleaved_output = 0.5e-9};
+constexpr double kMoreOfIntegers = 1.2;
 constexpr double kDoubleCostRatio = 2;  // of single to double precision on the GPU that was measured
 // Times as long a tile takes whose lanes load down columns, of floats and of narrower pixels (H100, 4096 x 4096, 9 x 9 and 31 x 31
 // taps: 105 and 139 us for 73 and 88; u8 and f16, 9 x 9: 148 and 195 us).
@@ -176,7 +179,7 @@ Tiling tiling_of(const Problem& p, const cuda_abi::Device& device, const Cost& c
 Tiling tiling_of(const Problem& p, const cuda_abi::Device& device) {
     if (sums_doubles(p)) {
         Cost cost = kDoubleCost;
-        cost.tile *= std::max(device.single_to_double, 1) / kDoubleCostRatio;
+        cost.tile *= std::max(device.single_to_double, 1) / kDoubleCostRatio * (p.dtype == kF64 ? 1 : kMoreOfIntegers);
         Tiling tiling = tiling_of<8, 1>(p, device, cost);
         tiling.kernel = ft::kernel_of_doubles();
         return tiling;
@@ -188,19 +191,25 @@ Tiling tiling_of(const Problem& p, const cuda_abi::Device& device) {
     return wide.seconds < narrow.seconds && wide.shared_bytes <= shared_limit(device) - 1024 ? wide : narrow;
 }
 
-// What sums of integers in double may be off by on their way to integers, in units of outputs: 10^-14, more than 26 levels'
-// roundings (docs/numerics.md) and those around them, of the L2 norms of a tile, at most, and of a mask.
+// What sums of integers in double may be off by on their way to integers of 8 or 16 bits, in units of outputs: 10^-14, more than 26
+// levels' roundings (docs/numerics.md) and those around them, of the L2 norms of a tile, at most, and of a mask. 0: sums of others.
 double undecided_of(const Prepared& prepared) {
     const Problem& p = prepared.problem;
-    if (!sums_doubles(p) || !is_integer(p.dtype) || !is_integer(p.output_dtype) || p.has_clamp) { return 0; }
+    const bool are_integers = is_integer(p.dtype) && is_integer(p.output_dtype) && p.output_dtype != kBoolean;
+    if (!sums_doubles(p) || !are_integers || stored_bytes(p.output_dtype) > 2 || p.has_clamp) { return 0; }
     constexpr double kError = 1e-14;
+    constexpr double kMost = 1 << 30;  // sums are counted in 32 bits
     const double largest = std::max(std::ldexp(1.0, 8 * stored_bytes(p.dtype)), std::abs(p.constant.real()));
     const auto* const taps = static_cast<const double*>(prepared.given.taps);
     double squares = 0;  // of the mask that has the largest
+    double magnitude = 0;
     for (std::int64_t mask = 0; mask < p.filters; ++mask) {
         const double* const from = taps + mask * p.taps();
         squares = std::max(squares, std::inner_product(from, from + p.taps(), from, 0.0));
+        magnitude = std::max(
+            magnitude, std::accumulate(from, from + p.taps(), 0.0, [](double sum, double tap) { return sum + std::abs(tap); }));
     }
+    if (!(std::abs(p.scale) * magnitude * largest + std::abs(p.bias) < kMost)) { return 0; }
     const double samples = ft::kRows * ft::Shape<8>::kColumns;
     return kError * std::abs(p.scale) * largest * std::sqrt(samples * squares);
 }
@@ -225,7 +234,8 @@ Limited by: instructions, two thirds of what can be issued, and halos that give 
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         const bool is_narrow = !is_complex(p.dtype) && stored_bytes(p.dtype) <= 2;
-        if (!(p.taps_dtype == kF32 && (p.dtype == kF32 || is_narrow)) && !(sums_doubles(p) && (p.dtype == kF64 || is_narrow))) {
+        if (!(p.taps_dtype == kF32 && (p.dtype == kF32 || is_narrow)) &&
+            !(sums_doubles(p) && (p.dtype == kF64 || (is_narrow && is_integer(p.dtype))))) {
             return "takes real pixels of 8 or 16 bits or of their taps' type, f32 or f64";
         }
         if (sums_doubles(p) && !p.taps_finite) { return "takes masks that are not finite with f32 taps only"; }

@@ -105,12 +105,20 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     const bool half = column + D::kPoints < g.out_columns && first_x + column + D::kPoints < width;
     const std::int64_t out = image * a.out_image + first_y * a.out_row + channel * (kChannels != 0 ? 1 : g.steps.out_channel);
     const T* const mask = static_cast<const T*>(a.taps) + channel * a.mask_taps;
-    const bool decides = sizeof(T) == 8 && g.undecided != 0;
-    if (kAnyType && g.output_bytes <= static_cast<int>(sizeof(T)) && (decides || test == 0)) {
-        std::uint64_t doubts = 0;
-        if constexpr (sizeof(T) == 8) {
-            if (decides) { doubts = settle(a, g.undecided, re, im, rows - r, whole, half); }
+    if constexpr (sizeof(T) == 8) {
+        if (g.undecided != 0) {
+            const Settling settling = settling_of(a, g.undecided);
+            unsigned doubts[2] = {};
+            with_pixel(g.output_bytes, [&](auto element) {
+                auto* const to = static_cast<decltype(element)*>(a.out) + out + r * a.out_row + (first_x + column) * out_step;
+                doubts[0] = put_integers(settling, re, to, kShort * a.out_row, whole ? rows - r : 0);
+                doubts[1] = put_integers(settling, im, to + D::kPoints * out_step, kShort * a.out_row, half ? rows - r : 0);
+            });
+            return decide<D::kPoints>(a, g, shared, {first_in, first_x, first_y, in_step, out, out_step, mask},
+                                      doubts[0] | std::uint64_t{doubts[1]} << kLong);
         }
+    }
+    if (kAnyType && g.output_bytes <= static_cast<int>(sizeof(T)) && test == 0) {
         with_raw(g.output_bytes, [&](auto element) {
             using Raw = decltype(element);
             if constexpr (sizeof(Raw) <= sizeof(T)) {
@@ -121,7 +129,7 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
 #pragma unroll
                     for (int m = 0; m < kLong; ++m) { sum[m] = part == 0 ? re[m] : im[m]; }
                     Raw raw[kLong];
-                    narrow_points(a, decides, sum, raw);
+                    narrow_points(a, sum, raw);
                     Raw* at = to + (part == 0 ? 0 : D::kPoints * out_step);
                     const int own = (part == 0 ? whole : half) ? rows - r : 0;
                     for_outputs([&](auto index) {
@@ -132,9 +140,6 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
                 }
             }
         });
-        if constexpr (sizeof(T) == 8) {
-            if (decides) { decide<D::kPoints>(a, g, shared, {first_in, first_x, first_y, in_step, out, out_step, mask}, doubts); }
-        }
         return;
     }
     if (!kAnyType && a.common.plain_store && !a.common.converts && test == 0) {

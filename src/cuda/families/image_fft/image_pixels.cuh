@@ -52,10 +52,19 @@ __device__ __forceinline__ Pixel no_pixel([[maybe_unused]] T absent) {
 /// kept from the loads would go to local memory.
 template <int kCount, class Pixel, class T, class There>
 __device__ __forceinline__ void widen_pixels(Dtype type, const Pixel (&raw)[kCount], T* to, T absent, const There& there) {
-    T x[kCount];
-    widen_raw(type, raw, x);
+    if constexpr (sizeof(T) == 8 && sizeof(Pixel) < 8) {
+        // An integer becomes a double by an addition, for which there is room where there is not for as many conversions.
+        constexpr double kOfBits = 0x1p52 + 0x1p31;
+        int x[kCount];
+        widen_raw(type, raw, x);
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) { to[i] = x[i]; }
+        for (int i = 0; i < kCount; ++i) { to[i] = __hiloint2double(0x43300000, x[i] ^ INT32_MIN) - kOfBits; }
+    } else {
+        T x[kCount];
+        widen_raw(type, raw, x);
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) { to[i] = x[i]; }
+    }
     if (!std::is_same_v<Pixel, T> && absent != 0) {
 #pragma unroll
         for (int i = 0; i < kCount; ++i) { to[i] = there(i) ? to[i] : absent; }
@@ -174,8 +183,8 @@ __device__ __forceinline__ void load_points_by_columns(const ImageArguments& a, 
 
 /// Sums as outputs of any type but a complex one.
 template <class T, class Raw>
-__device__ __forceinline__ void narrow_points(const ImageArguments& a, bool are_finished, T (&sum)[kLong], Raw (&raw)[kLong]) {
-    if (!a.common.plain_store && !are_finished) {
+__device__ __forceinline__ void narrow_points(const ImageArguments& a, T (&sum)[kLong], Raw (&raw)[kLong]) {
+    if (!a.common.plain_store) {
 #pragma unroll
         for (int m = 0; m < kLong; ++m) { sum[m] = finish(a.common, sum[m]); }
     }
