@@ -32,11 +32,12 @@ struct Cost {
 };
 constexpr Cost kNarrowCost{.tile = 8.9e-6, .output = 0.42e-9, .interleaved_output = 0.70e-9};
 constexpr Cost kWideCost{.tile = 9.9e-6, .output = 0.30e-9, .interleaved_output = 0.39e-9};
-// Of sums in double (H200, f64, 5042 x 5042 pixels, 13 x 13 and 31 x 31 taps: 270 and 356 us), and of integers on their way to
-// integers.
+// Of sums in double (H200, f64, 5042 x 5042 pixels, 13 x 13 and 31 x 31 taps: 270 and 356 us; i16 272 and 320, 913 x 913 with 30 x
+// 30 20, u8, 3,699 x 3,699 with 39 x 39, 209), of f64 and of integers that become integers.
 constexpr Cost kDoubleCost{.tile = 13.5e-6, .output = 0.37e-9, .interleaved_output = 0.5e-9};
-constexpr double kMoreOfIntegers = 1.2;
+constexpr Cost kWholeDoubleCost{.tile = 10.2e-6, .output = 0.53e-9, .interleaved_output = 0.66e-9};
 constexpr double kDoubleCostRatio = 2;  // of single to double precision on the GPU that was measured
+
 // Times as long a tile takes whose lanes load down columns, of floats and of narrower pixels (H100, 4096 x 4096, 9 x 9 and 31 x 31
 // taps: 105 and 139 us for 73 and 88; u8 and f16, 9 x 9: 148 and 195 us).
 constexpr double kByColumns = 1.7;
@@ -178,8 +179,8 @@ Tiling tiling_of(const Problem& p, const cuda_abi::Device& device, const Cost& c
 // The wide tiles' halos are smaller; two of the narrow ones fit on a multiprocessor, where one's work fills the other's waits.
 Tiling tiling_of(const Problem& p, const cuda_abi::Device& device) {
     if (sums_doubles(p)) {
-        Cost cost = kDoubleCost;
-        cost.tile *= std::max(device.single_to_double, 1) / kDoubleCostRatio * (p.dtype == kF64 ? 1 : kMoreOfIntegers);
+        Cost cost = is_integer(p.dtype) && is_integer(p.output_dtype) ? kWholeDoubleCost : kDoubleCost;
+        cost.tile *= std::max(device.single_to_double, 1) / kDoubleCostRatio;
         Tiling tiling = tiling_of<8, 1>(p, device, cost);
         tiling.kernel = ft::kernel_of_doubles();
         return tiling;
@@ -191,13 +192,14 @@ Tiling tiling_of(const Problem& p, const cuda_abi::Device& device) {
     return wide.seconds < narrow.seconds && wide.shared_bytes <= shared_limit(device) - 1024 ? wide : narrow;
 }
 
-// What sums of integers in double may be off by on their way to integers of 8 or 16 bits, in units of outputs: 10^-14, more than 26
-// levels' roundings (docs/numerics.md) and those around them, of the L2 norms of a tile, at most, and of a mask. 0: sums of others.
+// What sums of integers in double may be off by on their way to integers of 8 or 16 bits, in units of outputs: 1.1 10^-14, more
+// than 26 levels' roundings (docs/numerics.md) and those around them, of the L2 norms of a tile, at most, and of a mask. 0: sums of
+// others.
 double undecided_of(const Prepared& prepared) {
     const Problem& p = prepared.problem;
     const bool are_integers = is_integer(p.dtype) && is_integer(p.output_dtype) && p.output_dtype != kBoolean;
     if (!sums_doubles(p) || !are_integers || stored_bytes(p.output_dtype) > 2 || p.has_clamp) { return 0; }
-    constexpr double kError = 1e-14;
+    constexpr double kError = 1.1e-14;
     constexpr double kMost = 1 << 30;  // sums are counted in 32 bits
     const double largest = std::max(std::ldexp(1.0, 8 * stored_bytes(p.dtype)), std::abs(p.constant.real()));
     const auto* const taps = static_cast<const double*>(prepared.given.taps);
@@ -239,6 +241,7 @@ Limited by: instructions, two thirds of what can be issued, and halos that give 
             return "takes real pixels of 8 or 16 bits or of their taps' type, f32 or f64";
         }
         if (sums_doubles(p) && !p.taps_finite) { return "takes masks that are not finite with f32 taps only"; }
+        if (sums_doubles(p) && (p.x.k == 1 || p.y.k == 1)) { return "takes masks of one row or one column with f32 taps only"; }
         if (!sums_doubles(p) && p.overflow == Overflow::truncate) { return "cuts off sums of f64 only"; }
         if (!p.taps_finite && (!image_direct_rung::has_exact(p) || !p.has_packed_pixels())) {
             return "takes masks that are not finite with other pixels only";
