@@ -17,10 +17,10 @@ _MOST_BESIDE_BYTES = 900_000
 _MOST_OF_MEANS_OF_VOLUMES = 2_000_000
 
 # Sums of real weights that lie near whole numbers take all bytes of the weights, and flat parts and ramps are looked for: of int16,
-# 4096 x 4096 under a Gaussian of sigma 1 such images take longer than what this replaces. Fewer pixels gain in any case, and so do
-# 25 weights, which one product holds (sigma 3: random 174 us for 309, flat 257 for 318, a ramp 274 for 324, half of it zeros 305 for
-# 308), and lines of many more (sigma 9 across memory 168 to 280 us for 342 to 364, along it 149 to 249 for 246 to 253). Between
-# them, or with 49 weights over both axes, some images gain and some lose (random 292 for 373, half of it zeros 479 for 367).
+# 4096 x 4096 under a Gaussian of sigma 1 such images take longer than what this replaces. Fewer pixels gain in any case. So do 25
+# weights, which one product holds (H200, sigma 3 over both axes: random 174 us for 309, flat 257 for 318, a ramp 274 for 324, half
+# of it zeros 305 for 308), and lines of many more (sigma 9 across memory 168 to 280 us for 342 to 364, along it 149 to 249 for 246
+# to 253). Between them, or with 49 over both axes, some gain and some lose: random 292 for 373, half of it zeros 479 for 367.
 _MOST_OF_REAL_WEIGHTS = 400_000
 _OF_ONE_PRODUCT = 25
 _MANY_ACROSS = range(65, 129)
