@@ -16,9 +16,16 @@ _TYPES = frozenset({"uint8", "uint16", "int16"})
 _MOST_BESIDE_BYTES = 900_000
 _MOST_OF_MEANS_OF_VOLUMES = 2_000_000
 
-# Sums of real weights that lie near whole numbers, as those of flat parts and ramps, take all bytes of the weights: of int16,
-# 4096 x 4096 under a Gaussian of sigma 1, 462 us for a ramp instead of 199, 140 at random. Fewer pixels gain in any case.
+# Sums of real weights that lie near whole numbers take all bytes of the weights, and flat parts and ramps are looked for: of int16,
+# 4096 x 4096 under a Gaussian of sigma 1 such images take longer than what this replaces. Fewer pixels gain in any case. So do 25
+# weights, which one product holds (H200, sigma 3 over both axes: random 174 us for 309, flat 257 for 318, a ramp 274 for 324, half
+# of it zeros 305 for 308), and lines of many more (sigma 9 across memory 168 to 280 us for 342 to 364, along it 149 to 249 for 246
+# to 253). Between them, or with 49 over both axes, some gain and some lose: random 292 for 373, half of it zeros 479 for 367.
 _MOST_OF_REAL_WEIGHTS = 400_000
+_OF_ONE_PRODUCT = 25
+_MANY_ACROSS = range(65, 129)
+_MANY_ALONG = range(73, 90)
+_LEAST_SIDE = 64  # that tiles fill
 
 # Sums of whole multiples over both axes at once are slow only there: sobel of int16, 2,963 x 2,963, takes 86 us instead of 54, but
 # 2,006 x 2,006 18 instead of 31.
@@ -41,11 +48,14 @@ class RoundedPasses:
 
 def rounded_passes(place, to, lines, constant):
     """Pairs of a line and what is executed for it and the next one, or for it alone, in their order; an execution that is None is
-    still to be arranged. None where no two lines are one execution."""
-    if place.dtype != to.dtype or place.dtype not in _TYPES or not 2 <= len(lines) <= 3 or np.iscomplexobj(constant):
+    still to be arranged. None where no two lines are one execution, and a line alone is none."""
+    if place.dtype != to.dtype or place.dtype not in _TYPES or len(lines) > 3 or np.iscomplexobj(constant):
         return None
     if any(len(line.axes) != 1 or not _is_taken(line, constant, place.dtype) for line in lines):
         return None
+    if len(lines) == 1:
+        alone = _arranged(place, to, lines, constant) if _has_many_real(place, lines) else None
+        return None if alone is None else [(lines[0], alone)]
     if _may_change_places(lines, constant):
         if len(lines) == 3:  # as one mask they are summed at once
             return None
@@ -66,12 +76,26 @@ def are_sooner(place, lines, others):
     pixels = math.prod(place.shape)
     if _are_whole_multiples(lines):
         return pixels > _LEAST_OF_WHOLE_SUMS and place.shape[-1] % _PIXELS_OF_A_WORD != 0
+    if len(lines) == 1:
+        return True
     if any(line.divisor == 1 for line in lines) and pixels > _MOST_OF_REAL_WEIGHTS:
-        return False
+        return _has_many_real(place, lines)
     if set(others) == {"direct_bytes"}:
         return pixels <= _MOST_BESIDE_BYTES
     means_of_volume = place.dtype == "int16" and len(lines) == 3 and all(line.divisor > 1 for line in lines)
     return not means_of_volume or pixels <= _MOST_OF_MEANS_OF_VOLUMES
+
+
+def _has_many_real(place, lines):
+    """Whether these are lines of so many real weights over int16 that sums in double take longer, whatever the samples are."""
+    if place.dtype != "int16" or min(place.shape) < _LEAST_SIDE or _are_whole_multiples(lines) or len(lines) > 2:
+        return False
+    if any(line.divisor != 1 for line in lines):
+        return False
+    if all(line.weights.size == _OF_ONE_PRODUCT for line in lines):
+        return True
+    along = lines[0].axes[0] == len(place.shape) - 1
+    return len(lines) == 1 and lines[0].weights.size in (_MANY_ALONG if along else _MANY_ACROSS)
 
 
 def _are_whole_multiples(lines):
@@ -104,18 +128,24 @@ def _as_one(shape, *strides):
 
 
 def _arranged(place, to, lines, constant):
-    """Lines over an axis and the last one, or over an axis beside which all that follow are one row."""
+    """Lines over an axis and the last one, or over an axis beside which all that follow are one row, or over the last one alone."""
     axis, itemsize = lines[0].axes[0], np.dtype(place.dtype).itemsize
-    rows = slice(axis + 1, None)
-    images = _as_one(place.shape[:axis], place.strides[:axis], to.strides[:axis])
-    columns = _as_one(place.shape[rows], place.strides[rows], to.strides[rows])
-    if images is None or columns is None or any(stride not in (0, itemsize) for stride in columns[1:]):
+    passes = [(line.weights.ravel().tolist(), line.origins[0], line.boundaries[0], line.divisor) for line in lines]
+    if axis == len(place.shape) - 1:  # nothing goes down the columns of all rows
+        passes.insert(0, ([], 0, "reflect", 1))
+        rows = _as_one(place.shape[:axis], place.strides[:axis], to.strides[:axis])
+        images, columns = (1, 0, 0), (place.shape[axis], place.strides[axis], to.strides[axis])
+    else:
+        rows = (place.shape[axis], place.strides[axis], to.strides[axis])
+        beside = slice(axis + 1, None)
+        images = _as_one(place.shape[:axis], place.strides[:axis], to.strides[:axis])
+        columns = _as_one(place.shape[beside], place.strides[beside], to.strides[beside])
+    if images is None or rows is None or columns is None or any(stride not in (0, itemsize) for stride in columns[1:]):
         return None
-    strides = (images[1], place.strides[axis], images[2], to.strides[axis])
+    strides = (images[1], rows[1], images[2], rows[2])
     if any(stride % itemsize != 0 for stride in strides):
         return None
-    passes = [(line.weights.ravel().tolist(), line.origins[0], line.boundaries[0], line.divisor) for line in lines]
-    sizes = (images[0], place.shape[axis], columns[0], *(stride // itemsize for stride in strides))
+    sizes = (images[0], rows[0], columns[0], *(stride // itemsize for stride in strides))
     try:
         call = _core.gpu_passes(sizes, place.dtype, passes, float(constant), place.device)
     except NotImplementedError:

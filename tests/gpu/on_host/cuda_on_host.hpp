@@ -8,6 +8,7 @@
 #include <math.h>  // NOLINT: the overloads in the global namespace
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -152,6 +153,8 @@ inline unsigned __brev(unsigned bits) {
     for (int i = 0; i < 32; ++i) { reversed |= (bits >> i & 1U) << (31 - i); }
     return reversed;
 }
+inline int __popcll(unsigned long long x) { return std::popcount(x); }
+inline int __ffsll(unsigned long long x) { return x == 0 ? 0 : 1 + std::countr_zero(x); }
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
 inline unsigned atomicAdd(unsigned* to, unsigned value) { return std::exchange(*to, *to + value); }
 inline unsigned atomicOr(unsigned* to, unsigned value) { return std::exchange(*to, *to | value); }
@@ -206,6 +209,12 @@ inline float __int_as_float(int bits) { return __uint_as_float(static_cast<unsig
 inline unsigned __float2uint_rn(float x) {
     return !(x > 0) ? 0 : x >= 4294967296.0F ? ~0U : static_cast<unsigned>(std::nearbyint(double{x}));
 }
+inline double __hiloint2double(int high, int low) {
+    return std::bit_cast<double>(std::uint64_t{static_cast<unsigned>(high)} << 32 | static_cast<unsigned>(low));
+}
+inline int __double2loint(double x) { return static_cast<int>(static_cast<unsigned>(std::bit_cast<std::uint64_t>(x))); }
+/// The high half of its bits.
+inline int __double2hiint(double x) { return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 32); }
 /// cvt.rni.s32: to even, saturated; NaN becomes 0 from f32, the least number from f64.
 inline int __double2int_rn(double x) {
     if (std::isnan(x) || x <= -2147483648.0) { return INT32_MIN; }

@@ -128,6 +128,20 @@ def test_passes_that_are_rounded_are_one_execution(gpu, dtype, mode):
             assert steps() == ["rounded_passes"] * executions
 
 
+@pytest.mark.parametrize("shape", [(70, 81), (65, 66, 67)])
+@pytest.mark.parametrize("content", ["random", "flat", "ramp"])
+def test_a_line_of_many_weights_is_rounded_as_well(gpu, shape, content):
+    if isinstance(gpu, Jax):
+        pytest.skip("JAX's arrays go one pass at a time")
+    x = np.random.default_rng(6).integers(-32768, 32768, shape).astype("int16")
+    if content != "random":
+        x = np.full(shape, -77, "int16") if content == "flat" else (np.indices(shape).sum(axis=0) * 100 - 9000).astype("int16")
+    for axis in range(len(shape)):
+        got = nd.gaussian_filter1d(gpu.put(x), 3.0, axis=axis)
+        np.testing.assert_array_equal(gpu.get(got), nd.gaussian_filter1d(x, 3.0, axis=axis))
+        assert steps() == ["rounded_passes"]
+
+
 def test_a_volume_is_one_execution(gpu):
     if isinstance(gpu, Jax):
         pytest.skip("JAX's arrays go one pass at a time")

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numbers>
+#include <numeric>
 
 #include "cuda/families/common/images.hpp"
 #include "cuda/families/direct/image_direct.hpp"
@@ -31,6 +32,12 @@ struct Cost {
 };
 constexpr Cost kNarrowCost{.tile = 8.9e-6, .output = 0.42e-9, .interleaved_output = 0.70e-9};
 constexpr Cost kWideCost{.tile = 9.9e-6, .output = 0.30e-9, .interleaved_output = 0.39e-9};
+// Of sums in double (H200, f64, 5042 x 5042 pixels, 13 x 13 and 31 x 31 taps: 270 and 356 us; i16 272 and 320, 913 x 913 with 30 x
+// 30 20, u8, 3,699 x 3,699 with 39 x 39, 209), of f64 and of integers that become integers.
+constexpr Cost kDoubleCost{.tile = 13.5e-6, .output = 0.37e-9, .interleaved_output = 0.5e-9};
+constexpr Cost kWholeDoubleCost{.tile = 10.2e-6, .output = 0.53e-9, .interleaved_output = 0.66e-9};
+constexpr double kDoubleCostRatio = 2;  // of single to double precision on the GPU that was measured
+
 // Times as long a tile takes whose lanes load down columns, of floats and of narrower pixels (H100, 4096 x 4096, 9 x 9 and 31 x 31
 // taps: 105 and 139 us for 73 and 88; u8 and f16, 9 x 9: 148 and 195 us).
 constexpr double kByColumns = 1.7;
@@ -42,8 +49,8 @@ constexpr std::int64_t kManyChannels = 8;
 constexpr double kByManyChannels = 1.5;
 
 // ft::Shape's tables up to the spectra.
-template <int kNear>
-void append_constants(std::vector<float>& to) {
+template <int kNear, class T>
+void append_constants(std::vector<T>& to) {
     using D = ft::Shape<kNear>;
     constexpr double kPi = std::numbers::pi;
     for (int f = 0; f < ft::kLong; ++f) { append_pairs(to, ft::kShort, 2 * kPi * f / ft::kLong); }
@@ -57,8 +64,8 @@ void append_constants(std::vector<float>& to) {
 // sum over the mask of tap (i, j) * exp(-2 pi i (y i / 128 + (x + 1/4) j / points)) / (128 points) for frequencies y = f + 32 p and
 // x = q + 8 t, in the order in which the kernel's threads take them: two neighbouring t's of a thread, bits reversed, all threads,
 // ...
-template <int kNear>
-void append_spectrum(std::vector<float>& to, const float* taps, int height, int width) {
+template <int kNear, class T>
+void append_spectrum(std::vector<T>& to, const T* taps, int height, int width) {
     using D = ft::Shape<kNear>;
     constexpr int kApart = kNear / ft::kFar;
     constexpr int kBits = fft::log2_of(kNear);
@@ -90,21 +97,25 @@ void append_spectrum(std::vector<float>& to, const float* taps, int height, int 
                 }
                 sum /= ft::kRows * D::kPoints;
                 const std::size_t at = first + 2 * static_cast<std::size_t>(((u * kNear + m) / 2 * D::kTasks + task) * 2 + m % 2);
-                to[at] = static_cast<float>(sum.real());
-                to[at + 1] = static_cast<float>(sum.imag());
+                to[at] = static_cast<T>(sum.real());
+                to[at + 1] = static_cast<T>(sum.imag());
             }
         }
     }
 }
 
-template <int kNear>
-void append_tables(std::vector<float>& to, const Problem& p, const float* taps) {
+template <int kNear, class T>
+std::vector<std::byte> tables_of(const Problem& p, const void* taps) {
+    std::vector<T> to;
     append_constants<kNear>(to);
     const int height = static_cast<int>(p.y.k);
     const int width = static_cast<int>(p.x.k);
     for (std::int64_t mask = 0; mask < p.filters; ++mask) {
-        append_spectrum<kNear>(to, taps + mask * p.y.k * p.x.k, height, width);
+        append_spectrum<kNear>(to, static_cast<const T*>(taps) + mask * p.y.k * p.x.k, height, width);
     }
+    std::vector<std::byte> bytes(to.size() * sizeof(T));
+    std::memcpy(bytes.data(), to.data(), bytes.size());
+    return bytes;
 }
 
 // Which tiles a plan has, and what it takes to launch them.
@@ -124,19 +135,24 @@ struct ChosenFft final : Chosen {
 
 // Pixels or outputs that are no floats have kernels of their own.
 bool has_any_type(const Problem& p) { return p.dtype != kF32; }
+bool sums_doubles(const Problem& p) { return p.taps_dtype == kF64; }
 
-// kUnrolled: channels beside 1 whose kernel knows them, 0 if that is not worth a kernel.
+// The kernel that knows a problem best. kUnrolled: channels beside 1 that one knows, 0 if that is not worth a kernel.
 template <int kNear, int kBlocks, int kUnrolled>
+auto* kernel_of(const Problem& p) {
+    if (has_any_type(p)) { return &ft::kernel<kNear, kBlocks, 0, true>; }
+    if (p.has_packed_pixels() && p.channels.length == kUnrolled) { return &ft::kernel<kNear, kBlocks, kUnrolled>; }
+    if (p.has_packed_pixels() && p.channels.length == 1) { return &ft::kernel<kNear, kBlocks, 1>; }
+    return &ft::kernel<kNear, kBlocks, 0>;
+}
+
+template <int kNear, int kBlocks>
 Tiling tiling_of(const Problem& p, const cuda_abi::Device& device, const Cost& cost) {
     using D = ft::Shape<kNear>;
     Tiling tiling;
     tiling.wide = kNear > 8;
-    tiling.kernel = &ft::kernel<kNear, kBlocks, 0>;
-    if (p.has_packed_pixels() && p.channels.length == 1) { tiling.kernel = &ft::kernel<kNear, kBlocks, 1>; }
-    if (p.has_packed_pixels() && p.channels.length == kUnrolled) { tiling.kernel = &ft::kernel<kNear, kBlocks, kUnrolled>; }
-    if (has_any_type(p)) { tiling.kernel = &ft::kernel<kNear, kBlocks, 0, true>; }
     tiling.threads = D::kTasks;
-    tiling.shared_bytes = D::kSharedBytes;
+    tiling.shared_bytes = D::shared_bytes(sums_doubles(p) ? 16 : 8);
     tiling.tiles.out_rows = ft::kRows + 1 - static_cast<int>(p.y.k);
     const auto rounds_of = [&](int columns) {
         const double blocks = static_cast<double>(divide_up(p.y.outputs, tiling.tiles.out_rows)) *
@@ -162,9 +178,42 @@ Tiling tiling_of(const Problem& p, const cuda_abi::Device& device, const Cost& c
 
 // The wide tiles' halos are smaller; two of the narrow ones fit on a multiprocessor, where one's work fills the other's waits.
 Tiling tiling_of(const Problem& p, const cuda_abi::Device& device) {
-    const Tiling narrow = tiling_of<8, 2, 0>(p, device, kNarrowCost);
-    const Tiling wide = tiling_of<16, 1, 3>(p, device, kWideCost);
+    if (sums_doubles(p)) {
+        Cost cost = is_integer(p.dtype) && is_integer(p.output_dtype) ? kWholeDoubleCost : kDoubleCost;
+        cost.tile *= std::max(device.single_to_double, 1) / kDoubleCostRatio;
+        Tiling tiling = tiling_of<8, 1>(p, device, cost);
+        tiling.kernel = ft::kernel_of_doubles();
+        return tiling;
+    }
+    Tiling narrow = tiling_of<8, 2>(p, device, kNarrowCost);
+    Tiling wide = tiling_of<16, 1>(p, device, kWideCost);
+    narrow.kernel = kernel_of<8, 2, 0>(p);
+    wide.kernel = kernel_of<16, 1, 3>(p);
     return wide.seconds < narrow.seconds && wide.shared_bytes <= shared_limit(device) - 1024 ? wide : narrow;
+}
+
+// What sums of integers in double may be off by on their way to integers of 8 or 16 bits, in units of outputs: 1.1 10^-14, more
+// than 26 levels' roundings (docs/numerics.md) and those around them, of the L2 norms of a tile, at most, and of a mask. 0: sums of
+// others.
+double undecided_of(const Prepared& prepared) {
+    const Problem& p = prepared.problem;
+    const bool are_integers = is_integer(p.dtype) && is_integer(p.output_dtype) && p.output_dtype != kBoolean;
+    if (!sums_doubles(p) || !are_integers || stored_bytes(p.output_dtype) > 2 || p.has_clamp) { return 0; }
+    constexpr double kError = 1.1e-14;
+    constexpr double kMost = 1 << 30;  // sums are counted in 32 bits
+    const double largest = std::max(std::ldexp(1.0, 8 * stored_bytes(p.dtype)), std::abs(p.constant.real()));
+    const auto* const taps = static_cast<const double*>(prepared.given.taps);
+    double squares = 0;  // of the mask that has the largest
+    double magnitude = 0;
+    for (std::int64_t mask = 0; mask < p.filters; ++mask) {
+        const double* const from = taps + mask * p.taps();
+        squares = std::max(squares, std::inner_product(from, from + p.taps(), from, 0.0));
+        magnitude = std::max(
+            magnitude, std::accumulate(from, from + p.taps(), 0.0, [](double sum, double tap) { return sum + std::abs(tap); }));
+    }
+    if (!(std::abs(p.scale) * magnitude * largest + std::abs(p.bias) < kMost)) { return 0; }
+    const double samples = ft::kRows * ft::Shape<8>::kColumns;
+    return kError * std::abs(p.scale) * largest * std::sqrt(samples * squares);
 }
 
 class ImageFft final : public Rung {
@@ -173,18 +222,27 @@ public:
 Idea: A tile and its halo are transformed in shared memory, multiplied by the mask's spectrum and transformed back: the work of a
 tile does not depend on the mask. Threads transform 32 points in registers; two barriers a tile.
 Changed: some 112 instructions a point of a tile, which is two pixels, instead of a product for each tap
-Requires: f32, or real pixels of 8 or 16 bits, f32 taps; mask sides of at most 97; 66 KB of shared memory; not under strict
-accuracy
+Requires: f32 or f64, or real pixels of 8 or 16 bits, f32 or f64 taps; mask sides of at most 97; 66 KB of shared memory, of f64 taps
+131; not under strict accuracy
 Limited by: instructions, two thirds of what can be issued, and halos that give no outputs
 )"};
 
     ImageFft()
-        : Rung(kHead, {.source = "src/cuda/families/image_fft/image_fft.cuh", .rank = 2, .takes_pieces = 1, .is_local = 0}) {}
+        : Rung(kHead, {.source = "src/cuda/families/image_fft/image_fft.cuh",
+                       .rank = 2,
+                       .takes_pieces = 1,
+                       .is_local = 0,
+                       .truncates = 1}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
-        if (p.taps_dtype != kF32 || is_complex(p.dtype) || (p.dtype != kF32 && stored_bytes(p.dtype) > 2)) {
-            return "takes f32, or real pixels of 8 or 16 bits, with f32 taps";
+        const bool is_narrow = !is_complex(p.dtype) && stored_bytes(p.dtype) <= 2;
+        if (!(p.taps_dtype == kF32 && (p.dtype == kF32 || is_narrow)) &&
+            !(sums_doubles(p) && (p.dtype == kF64 || (is_narrow && is_integer(p.dtype))))) {
+            return "takes real pixels of 8 or 16 bits or of their taps' type, f32 or f64";
         }
+        if (sums_doubles(p) && !p.taps_finite) { return "takes masks that are not finite with f32 taps only"; }
+        if (sums_doubles(p) && (p.x.k == 1 || p.y.k == 1)) { return "takes masks of one row or one column with f32 taps only"; }
+        if (!sums_doubles(p) && p.overflow == Overflow::truncate) { return "cuts off sums of f64 only"; }
         if (!p.taps_finite && (!image_direct_rung::has_exact(p) || !p.has_packed_pixels())) {
             return "takes masks that are not finite with other pixels only";
         }
@@ -207,16 +265,10 @@ Limited by: instructions, two thirds of what can be issued, and halos that give 
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenFft>();
         if (chosen.exact != nullptr) { return {}; }
-        std::vector<float> to;
-        const auto* taps = static_cast<const float*>(prepared.given.taps);
-        if (chosen.tiling.wide) {
-            append_tables<16>(to, prepared.problem, taps);
-        } else {
-            append_tables<8>(to, prepared.problem, taps);
-        }
-        std::vector<std::byte> bytes(to.size() * sizeof(float));
-        std::memcpy(bytes.data(), to.data(), bytes.size());
-        return bytes;
+        const Problem& p = prepared.problem;
+        const void* const taps = prepared.given.taps;
+        if (sums_doubles(p)) { return tables_of<8, double>(p, taps); }
+        return chosen.tiling.wide ? tables_of<16, float>(p, taps) : tables_of<8, float>(p, taps);
     }
 
     [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override {
@@ -235,6 +287,7 @@ Limited by: instructions, two thirds of what can be issued, and halos that give 
         auto chosen = std::make_unique<ChosenFft>();
         if (prepared.problem.taps_finite) {
             chosen->tiling = tiling_of(prepared.problem, prepared.device);
+            chosen->tiling.tiles.undecided = undecided_of(prepared);
             load_kernel(chosen->tiling.kernel, chosen->tiling.shared_bytes, prepared.device);
         } else {
             chosen->exact = image_direct_rung::load_exact(prepared.problem);
@@ -256,8 +309,9 @@ Limited by: instructions, two thirds of what can be issued, and halos that give 
         }
         tiles.input_type = p.dtype;
         tiles.input_bytes = stored_bytes(p.dtype);
-        tiles.output_bytes = stored_bytes(p.output_dtype);
-        if (has_any_type(p)) { a.common.converts = 1; }  // from floats
+        tiles.output_bytes = is_complex(p.output_dtype) ? 16 : stored_bytes(p.output_dtype);
+        if (sums_doubles(p) && p.filters > 1) { a.mask_taps = prepared.taps_pitch_bytes / 8; }
+        if (has_any_type(p)) { a.common.converts = 1; }  // from sums
         // The constant is a pixel; integers keep any.
         if (p.dtype == kF16) { a.common.constant_real = __half2float(__half(p.constant.real())); }
         if (p.dtype == kBf16) { a.common.constant_real = __bfloat162float(__nv_bfloat16(p.constant.real())); }

@@ -1,6 +1,7 @@
 // 07: large masks by transforms: a tile and its halo in shared memory, 32 points of it at a time in a thread's registers.
 #pragma once
 
+#include "cuda/families/image_fft/image_doubts.cuh"
 #include "cuda/families/image_fft/image_pixels.cuh"
 #include "cuda/families/image_fft/image_points.cuh"
 
@@ -14,13 +15,14 @@ namespace tapline::cuda::image_fft_rung {
 /// within a warp until the way back has reached the same place, so that shared memory is passed four times and the block has two
 /// barriers: blocks beside each other on a multiprocessor fill each other's waits. Backwards the transforms are the same with real
 /// and imaginary parts exchanged. kChannels: so many, whose pixels lie side by side; 0 if the compiler does not know where they
-/// lie. kAnyType: pixels of 8 or 16 bits, outputs of any real type; else both are floats, or outputs go one by one.
-template <int kNear, int kBlocks, int kChannels, bool kAnyType = false>
+/// lie. kAnyType: pixels of 8 or 16 bits, outputs of any real type; else both are floats, or outputs go one by one. T: of sums.
+template <int kNear, int kBlocks, int kChannels, bool kAnyType = false, class T = float>
 __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Tiles g) {
     using D = Shape<kNear>;
+    using Point = PointOf<T>;
     extern __shared__ __align__(128) char shared[];
-    float2* const pairs_r = reinterpret_cast<float2*>(shared) + kRows * D::kPoints;
+    Point* const pairs_r = reinterpret_cast<Point*>(shared) + kRows * D::kPoints;
     auto* const sources = reinterpret_cast<std::int64_t*>(pairs_r + kShort * kLong / 2);
     const int task = static_cast<int>(threadIdx.x);
     const int channels = kChannels != 0 ? kChannels : a.channels;
@@ -35,27 +37,26 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     const std::int64_t in_step = kChannels != 0 ? kChannels : g.steps.in_pixel;
     const std::int64_t out_step = kChannels != 0 ? kChannels : g.steps.out_pixel;
     const std::int64_t first_in = image * a.in_image + channel * (kChannels != 0 ? 1 : g.steps.in_channel);  // in elements
-    const auto* const table = static_cast<const float2*>(a.table);
+    const auto* const table = static_cast<const Point*>(a.table);
 
     const int column = task % D::kPoints;
     const int r = task / D::kPoints;
-    const Column<kNear> points(shared, r, column);
-    float re[kLong];
-    float im[kLong];
+    const Column<kNear, Point> points(shared, r, column);
+    T re[kLong];
+    T im[kLong];
     const Window window{top, left, a.rows - first_y + a.mask_height - 1};
     const auto load = [&](auto pixel) {
         const auto* const from = static_cast<const decltype(pixel)*>(a.in) + first_in;
         if (kChannels == 0 && g.by_columns != 0) {
-            load_points_by_columns<kNear>(a, g.input_type, from, reinterpret_cast<float*>(shared), sources, window, in_step, re,
-                                          im);
+            load_points_by_columns<kNear>(a, g.input_type, from, reinterpret_cast<T*>(shared), sources, window, in_step, re, im);
         } else {
             load_points<kNear>(a, g.input_type, from, sources, window, in_step, re, im);
         }
     };
     if constexpr (kAnyType) {
-        with_pixel(g.input_bytes, load);
+        with_pixel<T>(g.input_bytes, load);
     } else {
-        load(float{});
+        load(T{});
     }
     if (task < kShort * kLong / 2) { pairs_r[task] = __ldg(table + D::kPairsR + task); }
     fft::transform<kLong>(re, im);
@@ -65,8 +66,7 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     });
     __syncthreads();
 
-    const auto* const spectrum =
-        reinterpret_cast<const float4*>(table + D::kSpectra + (a.mask_taps != 0 ? channel * kRows * D::kPoints : 0));
+    const Point* const spectrum = table + D::kSpectra + (a.mask_taps != 0 ? channel * kRows * D::kPoints : 0);
     go_inward<kNear>(shared, table, task / kNear, task % kNear);
     __syncwarp();
     multiply_rows<kNear>(shared, table, spectrum, task);
@@ -76,16 +76,16 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
 
 #pragma unroll
     for (int f = 0; f < kLong; ++f) {
-        const float2 point = points[f];
+        const Point point = points[f];
         re[f] = point.x;
         im[f] = point.y;
     }
-    fft::transform_by<kLong>(im, re, [&](int i, float* c, float* t) {
-        const float2 pair = pairs_r[r * kLong / 2 + i];
+    fft::transform_by<kLong>(im, re, [&](int i, T* c, T* t) {
+        const Point pair = pairs_r[r * kLong / 2 + i];
         *c = pair.x;
         *t = pair.y;
     });
-    const float2 twiddle = __ldg(table + D::kTwiddles + column);
+    const Point twiddle = __ldg(table + D::kTwiddles + column);
     const int rows = static_cast<int>(min(a.rows - first_y, static_cast<std::int64_t>(g.out_rows)));
     // Of j, four at a time, as long as they have rows that are outputs.
     const auto for_outputs = [&](const auto& body) {
@@ -94,24 +94,38 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
             if (kShort * kFirst < rows) { fft::for_each_index<kFirst, kFirst + 4>(body); }
         });
     };
-    float test = 0;  // NaN if a value is not finite: through the twiddle what spoils one part of a point spoils both
+    T test = 0;  // NaN if a value is not finite: through the twiddle what spoils one part of a point spoils both
     for_outputs([&](auto index) {
         constexpr int m = fft::reversed(decltype(index)::value, 5);
         multiply(re[m], im[m], twiddle);
-        test = fmaf(0.0F, re[m], test);
+        test = fma(T{}, re[m], test);
     });
     const std::int64_t width = a.out_elements / channels;
     const bool whole = column < g.out_columns && first_x + column < width;
     const bool half = column + D::kPoints < g.out_columns && first_x + column + D::kPoints < width;
     const std::int64_t out = image * a.out_image + first_y * a.out_row + channel * (kChannels != 0 ? 1 : g.steps.out_channel);
-    if (kAnyType && g.output_bytes <= 4 && test == 0) {
+    const T* const mask = static_cast<const T*>(a.taps) + channel * a.mask_taps;
+    if constexpr (sizeof(T) == 8) {
+        if (g.undecided != 0) {
+            const Settling settling = settling_of(a, g.undecided);
+            unsigned doubts[2] = {};
+            with_pixel(g.output_bytes, [&](auto element) {
+                auto* const to = static_cast<decltype(element)*>(a.out) + out + r * a.out_row + (first_x + column) * out_step;
+                doubts[0] = put_integers(settling, re, to, kShort * a.out_row, whole ? rows - r : 0);
+                doubts[1] = put_integers(settling, im, to + D::kPoints * out_step, kShort * a.out_row, half ? rows - r : 0);
+            });
+            return decide<D::kPoints>(a, g, shared, {first_in, first_x, first_y, in_step, out, out_step, mask},
+                                      doubts[0] | std::uint64_t{doubts[1]} << kLong);
+        }
+    }
+    if (kAnyType && g.output_bytes <= static_cast<int>(sizeof(T)) && test == 0) {
         with_raw(g.output_bytes, [&](auto element) {
             using Raw = decltype(element);
-            if constexpr (sizeof(Raw) <= 4) {
+            if constexpr (sizeof(Raw) <= sizeof(T)) {
                 Raw* const to = static_cast<Raw*>(a.out) + out + r * a.out_row + (first_x + column) * out_step;
 #pragma unroll 1
                 for (int part = 0; part < 2; ++part) {
-                    float sum[kLong];
+                    T sum[kLong];
 #pragma unroll
                     for (int m = 0; m < kLong; ++m) { sum[m] = part == 0 ? re[m] : im[m]; }
                     Raw raw[kLong];
@@ -129,7 +143,7 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
         return;
     }
     if (!kAnyType && a.common.plain_store && !a.common.converts && test == 0) {
-        float* to = static_cast<float*>(a.out) + out + r * a.out_row + (first_x + column) * out_step;
+        T* to = static_cast<T*>(a.out) + out + r * a.out_row + (first_x + column) * out_step;
         const std::int64_t step = kShort * a.out_row;
         for_outputs([&](auto index) {
             constexpr int j = decltype(index)::value;
@@ -146,18 +160,22 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
         constexpr int m = decltype(value)::value;
         points[fft::reversed(m, 5)] = {re[m], im[m]};
     });
-    const float* const mask = static_cast<const float*>(a.taps) + channel * a.mask_taps;
 #pragma unroll 1
     for (int j = 0; j < 2 * kLong; ++j) {
         const int y = j / 2 * kShort + r;
         if (y >= rows || !(j % 2 == 0 ? whole : half)) { continue; }
-        const float2 point = points[j / 2];
+        const Point point = points[j / 2];
         const std::int64_t pixel = first_x + column + j % 2 * D::kPoints;
-        float sum = j % 2 == 0 ? point.x : point.y;
-        if (!(fabsf(sum) < INFINITY)) {
+        T sum = j % 2 == 0 ? point.x : point.y;
+        if (!(fabs(sum) < T{INFINITY})) {
             sum = sum_term_by_term<kAnyType>(a, g, first_in, mask, in_step, a.first + first_y + y, pixel);
         }
-        store_pixel<float>(a, a.out, out + y * a.out_row + pixel * out_step, sum);
+        const std::int64_t to = out + y * a.out_row + pixel * out_step;
+        if (sizeof(T) == 8 && a.common.output_type == kLowBits) {
+            store_alone(a, g, to, sum);
+        } else {
+            store_pixel<T>(a, a.out, to, sum);
+        }
     }
 }
 

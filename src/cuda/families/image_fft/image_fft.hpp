@@ -1,7 +1,7 @@
 // Sizes of the FFT kernel for images.
 #pragma once
 
-#include "cuda/primitives/arguments.hpp"
+#include "cuda/primitives/image/image_arguments.hpp"
 
 namespace tapline::cuda::image_fft_rung {
 
@@ -17,16 +17,17 @@ struct Shape {
     static constexpr int kPoints = kFar * kNear;  // of a row: pixel x and, as imaginary part, pixel x + kPoints
     static constexpr int kColumns = 2 * kPoints;
     static constexpr int kTasks = kShort * kPoints;  // of 32 points each
-    // Where the tables begin, in float2: pairs (c, t) by f, q, s and r, the points' twiddles, the masks' spectra.
+    // Where the tables begin, in points: pairs (c, t) by f, q, s and r, the points' twiddles, the masks' spectra.
     static constexpr int kPairsF = 0;
     static constexpr int kPairsQ = kPairsF + kLong * kShort / 2;
     static constexpr int kPairsS = kPairsQ + kFar * kNear / 2;
     static constexpr int kPairsR = kPairsS + kNear * kFar / 2;
     static constexpr int kTwiddles = kPairsR + kShort * kLong / 2;
     static constexpr int kSpectra = kTwiddles + kPoints;
-    static constexpr int kSharedBytes =
-        8 * (kRows * kPoints + kShort * kLong / 2 +
-             (kColumns > kRows ? kColumns : kRows));  // tile, pairs by r, where rows or columns come from
+    // Tile, pairs by r, where rows or columns come from.
+    static constexpr int shared_bytes(int of_point) {
+        return of_point * (kRows * kPoints + kShort * kLong / 2) + 8 * (kColumns > kRows ? kColumns : kRows);
+    }
 };
 
 /// Steps in memory, in elements; of pixels that lie side by side kernels for one number of channels know them.
@@ -36,12 +37,16 @@ struct Steps {
 
 struct Tiles {
     int out_rows, out_columns;  // of a tile
-    // Of elements where pixels or outputs are no floats.
+    // Of elements where pixels or outputs are no floats; output_bytes: 16 of any complex number.
     Dtype input_type;
     int input_bytes, output_bytes;
+    double undecided;         // what integers' sums in double may be off by on their way to integers; 0: others
     std::int32_t by_columns;  // memory has the pixels of columns side by side, not those of rows
     Steps steps;
 };
+
+/// Transforms in double, of pixels of 8, 16 or 64 bits; for tiles of Shape<8>.
+void (*kernel_of_doubles())(ImageArguments, Tiles);
 
 }  // namespace tapline::cuda::image_fft_rung
 

@@ -134,7 +134,9 @@ Best best_signals(const Problem& p, const cuda_abi::Device& device) {
 
 // What the rungs for signals predict, by what an H100 took for 450 drawn images: short launches less, with warm caches; long ones
 // more, across memory, of samples of 8 or 16 bits, and with edges that are not zeros, but where columns lie side by side (3,068
-// images of 61 x 43 u8, 3 x 1 taps 38 us; 75,491 x 35 f16, 25 x 1 taps, mirror, 29).
+// images of 61 x 43 u8, 3 x 1 taps 38 us; 75,491 x 35 f16, 25 x 1 taps, mirror, 29). Columns of pixels that lie apart take longest
+// under a few taps: on an H200 every second pixel of 341 x 17,039 f32 under 7 x 1 taps 59 us (image_direct 26), of 11,241 x 226 u8
+// under 31 x 1 60 (35).
 double as_measured(double seconds, const Problem& p) {
     constexpr double kStartSeconds = 1e-6;
     constexpr double kShortSeconds = 12e-6;
@@ -142,13 +144,17 @@ double as_measured(double seconds, const Problem& p) {
     constexpr double kMoreNarrow = 0.5;
     constexpr double kMoreAtEdges = 0.45;
     constexpr double kMoreOfColumns = 0.1;
+    constexpr double kMoreOfPixelsApart = 1;
     const bool along_rows = is_left_alone(p.y);
     const core::Axis& filtered = along_rows ? p.x : p.y;
     const core::Axis& other = along_rows ? p.y : p.x;
     const bool as_columns =
         !along_rows && (p.channels.length != 1 || (std::abs(p.x.in_stride) == 1 && std::abs(p.x.out_stride) == 1));
+    const bool is_narrow = stored_bytes(p.dtype) < 4;
+    const bool pixels_apart = !along_rows && p.channels.length == 1 && filtered.k <= cuda_abi::kLocalTaps &&
+                              std::abs(p.x.in_stride) > 1 && std::abs(p.x.in_stride) < std::abs(p.y.in_stride);
     const double apart = (std::abs(filtered.in_stride) > std::abs(other.in_stride) ? kMoreAcross : 0) +
-                         (stored_bytes(p.dtype) < 4 ? kMoreNarrow : 0) +
+                         (pixels_apart ? (is_narrow ? 2 : 1) * kMoreOfPixelsApart : 0) + (is_narrow ? kMoreNarrow : 0) +
                          (filtered.boundary != kZero && filtered.boundary != kConstant ? kMoreAtEdges : 0);
     const double more = as_columns ? kMoreOfColumns : apart;
     return std::max(seconds - kStartSeconds, kLaunchSeconds) + more * std::max(seconds - kShortSeconds, 0.0);

@@ -134,6 +134,10 @@ WeightBytes set_pass(PassesArguments& a, int which, const RoundedPass& pass, con
         return bytes;
     }
     to.keeps_flat = std::fabs(total - 1) < kNudge / 2 ? 1 : 0;
+    const std::vector<double> weights(pass.weights, pass.weights + pass.taps);
+    to.keeps_lines =
+        to.keeps_flat != 0 && pass.taps % 2 == 1 && std::equal(weights.begin(), weights.end(), weights.rbegin()) ? 1 : 0;
+    to.origin_of_even = pass.taps / 2;
     const double reached = samples.largest() * magnitude * (1 + kNudge);
     if (samples.has_sign ? reached > 32768.5 : has_negative || reached >= samples.largest() + 1) { refuse("sums leave the type"); }
     for (int fraction = kMostFraction[samples.bytes - 1]; fraction > 0; --fraction) {
@@ -161,13 +165,14 @@ void append_table(std::vector<std::uint32_t>& to, const WeightBytes& bytes, int 
 // Tiles of an image and a block's shared memory. Neighbouring lines of four words lie in all banks.
 std::size_t set_tiles(PassesArguments& a, const Samples& samples, bool whole, int rows, int columns) {
     constexpr int kBanks = 32;
-    const bool both = a.pass[1].taps > 0;
+    const bool along = a.pass[1].taps > 0;
+    const bool both = along && a.pass[0].taps > 0;
     a.tile_rows = rows;
     a.tile_columns = columns;
     a.tiles_down = (a.rows + rows - 1) / rows;
     a.tiles_across = (a.columns + columns - 1) / columns;
-    a.lead = both ? (4 - a.pass[1].origin % 4) % 4 : 0;
-    const int lines = round_up(a.lead + columns + (both ? a.pass[1].taps - 1 : 0), kLines);
+    a.lead = both ? (4 - a.pass[1].origin % 4) % 4 : 0;  // rows alone begin anywhere
+    const int lines = round_up(a.lead + columns + (along ? a.pass[1].taps - 1 : 0), kLines);
     a.in_pitch = round_up(lines - 8, kBanks / 2) + 8;
     a.in_rows = rows - kGroup + kStepTaps * a.pass[0].steps;
     const int run = std::max(columns - kGroup + kStepTaps * a.pass[1].steps, lines) + 4;
@@ -184,7 +189,7 @@ std::size_t choose_tiles(PassesArguments& a, std::int64_t images, const Samples&
     constexpr int kBlocksEach = 3;
     constexpr int kFar = 48;
     constexpr int kSizes[][2] = {{128, 128}, {64, 128}, {64, 64}, {32, 64}, {32, 32}};
-    const bool far = a.pass[0].taps > kFar;
+    const bool far = (a.pass[0].taps > 0 ? a.pass[0] : a.pass[1]).taps > kFar;
     std::size_t shared_bytes = 0;
     for (const auto& [rows, columns] : kSizes) {
         if (rows == 128 && !far) { continue; }
@@ -202,7 +207,10 @@ void check_sizes(const RoundedPasses& p) {
     if (std::min({p.images, p.rows, p.columns}) < 1 || std::max({p.images, p.rows, p.columns}) >= kMostSide) {
         refuse("sides are 1 to 2^30");
     }
-    if (!is_pass(p.down) || (p.along.taps != 0 && !is_pass(p.along))) { refuse("passes have 1 to 128 weights"); }
+    const bool none = p.down.taps == 0 && p.along.taps == 0;
+    if (none || (p.down.taps != 0 && !is_pass(p.down)) || (p.along.taps != 0 && !is_pass(p.along))) {
+        refuse("passes have 1 to 128 weights");
+    }
     if (p.in_row < 0 || p.in_image < 0 || p.out_row < 0 || p.out_image < 0) { refuse("rows are not in order"); }
 }
 
@@ -213,7 +221,7 @@ Prepared prepare_passes(const RoundedPasses& p, const cuda_abi::Device& device) 
     if (p.dtype != Dtype::u8 && p.dtype != Dtype::u16 && p.dtype != Dtype::i16) { refuse("takes u8, u16 and i16"); }
     check_sizes(p);
     const Samples samples{p.dtype == Dtype::u8 ? 1 : 2, p.dtype == Dtype::i16};
-    const bool whole = is_whole(p.down) && (p.along.taps == 0 || is_whole(p.along));
+    const bool whole = (p.down.taps == 0 || is_whole(p.down)) && (p.along.taps == 0 || is_whole(p.along));
     Prepared prepared;
     PassesArguments& a = prepared.arguments;
     a.in_image = p.in_image;
@@ -226,7 +234,7 @@ Prepared prepare_passes(const RoundedPasses& p, const cuda_abi::Device& device) 
     a.flip = samples.has_sign ? 0x8000 : 0;
     a.constant =
         (static_cast<std::uint32_t>(static_cast<std::int64_t>(p.constant)) ^ a.flip) & (samples.bytes == 1 ? 0xff : 0xffff);
-    const WeightBytes down = set_pass(a, 0, p.down, samples, whole);
+    const WeightBytes down = p.down.taps > 0 ? set_pass(a, 0, p.down, samples, whole) : WeightBytes{};
     const WeightBytes along = p.along.taps > 0 ? set_pass(a, 1, p.along, samples, whole) : WeightBytes{};
     prepared.shared_bytes = choose_tiles(a, p.images, samples, whole, device);
     const std::int64_t blocks = p.images * a.tiles_down * a.tiles_across;

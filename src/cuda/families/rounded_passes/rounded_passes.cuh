@@ -3,6 +3,8 @@
 // them.
 #pragma once
 
+#include <climits>
+
 #include "cuda/families/bytes/byte_fragments.cuh"
 #include "cuda/families/rounded_passes/rounded_passes.hpp"
 #include "cuda/primitives/boundary.cuh"
@@ -115,8 +117,8 @@ __device__ __noinline__ void load_at_edge(const PassesArguments& a, std::int64_t
     }
 }
 
-/// A tile's samples with their surroundings: 4 x 4 at a time change their order on the way.
-template <class S>
+/// A tile's samples with their surroundings: 4 x 4 at a time change their order on the way, but where nothing is filtered down.
+template <class S, bool kDown>
 __device__ __forceinline__ void load_tile(const PassesArguments& a, const Tile& t, std::int64_t image, int first_row,
                                           int first_column, int rows, int columns) {
     constexpr int kWordSamples = 4 / S::kPlanes;  // of a word of memory
@@ -139,6 +141,14 @@ __device__ __forceinline__ void load_tile(const PassesArguments& a, const Tile& 
         }
 #pragma unroll
         for (int plane = 0; plane < S::kPlanes; ++plane) {
+            if (!kDown) {
+#pragma unroll
+                for (int r = 0; r < 4; ++r) {
+                    *reinterpret_cast<std::uint32_t*>(t.between + plane * t.between_plane + (4 * quad + r) * a.out_pitch +
+                                                      4 * four) = h[r][plane];
+                }
+                continue;
+            }
             const unsigned low[2] = {__byte_perm(h[0][plane], h[1][plane], 0x5140), __byte_perm(h[2][plane], h[3][plane], 0x5140)};
             const unsigned high[2] = {__byte_perm(h[0][plane], h[1][plane], 0x7362), __byte_perm(h[2][plane], h[3][plane], 0x7362)};
             *reinterpret_cast<uint4*>(t.samples + plane * t.sample_plane + 4 * (quad * a.in_pitch + 4 * four)) =
@@ -167,31 +177,71 @@ __device__ __forceinline__ void load_windows(unsigned (&held)[4], const Windows&
     held[3] = from[8 * w.by_line + 4 * w.by_word];
 }
 
-/// Whether all samples under each line of a group are the same; those of a lane's two lines.
+/// Two neighbouring places of a lane's word, of 16 bits each: those of the word's first half, or of its second one.
 template <class S>
-__device__ __forceinline__ bool are_flat(const PassArguments& pass, const Windows& w, unsigned (&samples)[2]) {
+__device__ __forceinline__ unsigned two_samples(const unsigned (&words)[S::kPlanes], int half) {
+    return __byte_perm(words[0], S::kPlanes == 2 ? words[S::kPlanes - 1] : 0, half == 0 ? 0x5140 : 0x7362);
+}
+
+/// What the outputs of a unit's groups are where the samples under each of its lines are the same, or rise alike under weights that
+/// keep that: those of a lane's two lines at their first place (x, y), and what each further place adds (z, w); z is kNotEven
+/// elsewhere.
+constexpr int kNotEven = INT_MIN;
+template <class S>
+__device__ __noinline__ int4 even_outputs(const PassesArguments& a, int which, const Windows w) {
+    const PassArguments& pass = a.pass[which];
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int last = pass.taps + kGroup - 2;  // place under the group
-    bool flat = true;
-    samples[0] = samples[1] = 0;
-#pragma unroll
-    for (int plane = 0; plane < S::kPlanes; ++plane) {
-        unsigned all[2] = {};
+    const int last = pass.taps + kGroup * S::kGroups - 2;  // place under the unit
+    int made[2];
+    int by[2];
+    bool even = true;
+    unsigned expected[2][2][2];  // of a lane's two words, two lines, halves of a word
 #pragma unroll 1
-        for (int step = 0; step < pass.steps; ++step) {
-            unsigned held[4];
-            load_windows(held, w, plane, kStepTaps / 4 * step);
-            const int place = kStepTaps * step + 4 * (lane % 4);
+    for (int first = 0; first <= last; first += kStepTaps) {
+        const int word = first / 4;
+        unsigned held[4][S::kPlanes] = {};
 #pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                if (step == 0 && i < 2) { all[i] = (__shfl_sync(~0u, held[i], lane & ~3) & 255) * 0x01010101u; }
-                flat = flat && (held[i] == all[i % 2] || place + kStepTaps / 2 * (i / 2) > last);
+        for (int i = 0; i < 4; ++i) {
+            // What is beyond the last place may not be there.
+            if (first + 4 * (lane % 4) + kStepTaps / 2 * (i / 2) > last) { continue; }
+#pragma unroll
+            for (int plane = 0; plane < S::kPlanes; ++plane) {
+                held[i][plane] = w.words[plane * w.by_plane + 8 * (i % 2) * w.by_line + (word + 4 * (i / 2)) * w.by_word];
             }
         }
-        samples[0] |= (all[0] & 255) << (8 * plane);
-        samples[1] |= (all[1] & 255) << (8 * plane);
+        if (first == 0) {
+#pragma unroll
+            for (int line = 0; line < 2; ++line) {
+                const unsigned two = __shfl_sync(~0u, two_samples<S>(held[line], 0), lane & ~3);
+                const int base = static_cast<int>(two & 0xffff);
+                by[line] = static_cast<int>(two >> 16) - base;
+                made[line] = base + by[line] * pass.origin_of_even;
+                const int end = base + by[line] * last;
+                even = even && end >= 0 && end <= 0xffff && (by[line] == 0 || pass.keeps_lines != 0);
+#pragma unroll
+                for (int half = 0; half < 2; ++half) {
+                    const int x = base + by[line] * (4 * (lane % 4) + 2 * half);
+#pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        const int at = x + by[line] * (kStepTaps / 2 * v);
+                        expected[v][line][half] = (static_cast<unsigned>(at) & 0xffff) | static_cast<unsigned>(at + by[line]) << 16;
+                    }
+                }
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const int place = first + 4 * (lane % 4) + kStepTaps / 2 * (i / 2);
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                unsigned& e = expected[i / 2][i % 2][half];
+                even = even && (two_samples<S>(held[i], half) == e || place + 2 * half > last);
+                const int rise = by[i % 2] * kStepTaps;
+                e = ((e + static_cast<unsigned>(rise)) & 0xffff) | ((e >> 16) + static_cast<unsigned>(rise)) << 16;
+            }
+        }
     }
-    return !__any_sync(~0u, !flat);
+    return {made[0], made[1], __any_sync(~0u, !even) ? kNotEven : by[0], by[1]};
 }
 
 /// Four outputs of a lane by all bytes of the weights: within 2^-46 below an integer, or a few 10^-15 of it, a sum is that.
@@ -199,10 +249,6 @@ template <class S>
 __device__ __noinline__ uint4 settled(const PassesArguments& a, int which, const Windows w) {
     constexpr int kParts = S::kAllParts;
     const PassArguments& pass = a.pass[which];
-    unsigned flat[2];
-    if (pass.keeps_flat != 0 && are_flat<S>(pass, w, flat)) {
-        return uint4{flat[0] ^ a.flip, flat[0] ^ a.flip, flat[1] ^ a.flip, flat[1] ^ a.flip};
-    }
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const std::uint32_t* const table = a.tables + which * kParts * a.table_words + 4 * (lane % 4) - lane / 4 + kGroup - 1;
     unsigned sums[S::kPlanes + kParts - 1][4] = {};
@@ -361,6 +407,18 @@ __device__ __forceinline__ void filter_lines(const PassesArguments& a, const Til
             store(made, group);
         }
         if constexpr (!S::kWhole) {
+            int4 even{0, 0, kNotEven, 0};
+            if (doubts != 0 && pass.keeps_flat != 0) { even = even_outputs<S>(a, kDown ? 0 : 1, w); }
+            if (even.z != kNotEven) {
+#pragma unroll
+                for (int group = 0; group < kGroups; ++group) {
+                    const int at = kGroup * group + 2 * q;
+                    const auto of = [&](int first, int by) { return static_cast<unsigned>(first + by * at) ^ a.flip; };
+                    store({of(even.x, even.z), of(even.x + even.z, even.z), of(even.y, even.w), of(even.y + even.w, even.w)},
+                          group);
+                }
+                doubts = 0;
+            }
 #pragma unroll 1
             for (; doubts != 0; doubts &= doubts - 1) {
                 const int group = __ffs(static_cast<int>(doubts)) - 1;
@@ -434,19 +492,23 @@ __global__ void __launch_bounds__(kThreads, 3) passes_kernel(const __grid_consta
     const int column = static_cast<int>(tile % static_cast<unsigned>(a.tiles_across)) * a.tile_columns;
     const int rows = min(a.tile_rows, a.rows - row);
     const int columns = min(a.tile_columns, a.columns - column);
-    const bool both = a.pass[1].taps > 0;
-    const int lines = a.lead + columns + (both ? a.pass[1].taps - 1 : 0);
-    const int first_column = column - (both ? a.pass[1].origin : 0) - a.lead;
+    const bool along = a.pass[1].taps > 0;
+    const int lines = a.lead + columns + (along ? a.pass[1].taps - 1 : 0);
+    const int first_column = column - (along ? a.pass[1].origin : 0) - a.lead;
     load_tables<S>(a, t);
-    load_tile<S>(a, t, image * a.in_image, row - a.pass[0].origin, first_column, rows + a.pass[0].taps - 1, lines);
+    if (a.pass[0].taps > 0) {
+        load_tile<S, true>(a, t, image * a.in_image, row - a.pass[0].origin, first_column, rows + a.pass[0].taps - 1, lines);
+        __syncthreads();
+        filter_lines<S, true>(a, t, lines, rows, first_column);
+    } else {
+        load_tile<S, false>(a, t, image * a.in_image, row, first_column, rows, lines);
+    }
     __syncthreads();
-    filter_lines<S, true>(a, t, lines, rows, first_column);
-    __syncthreads();
-    if (both) {
+    if (along) {
         filter_lines<S, false>(a, t, rows, columns, first_column);
         __syncthreads();
     }
-    store_tile<S>(a, t, both ? t.samples : t.between, image * a.out_image + row * a.out_row + column, rows, columns);
+    store_tile<S>(a, t, along ? t.samples : t.between, image * a.out_image + row * a.out_row + column, rows, columns);
 }
 
 }  // namespace tapline::cuda::rounded_passes

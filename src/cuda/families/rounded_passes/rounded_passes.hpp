@@ -36,7 +36,9 @@ struct PassArguments {
     std::uint32_t inverse;   // of whole weights: 2^32 over the divisor, rounded up; 0: no divisor
     std::uint32_t nudge;     // for each one of a sum of all bytes, which has 32 bits more behind its point
     std::uint64_t exact_offset;
-    std::int32_t keeps_flat;  // the weights add up to 1: samples that are all the same stay what they are
+    std::int32_t keeps_flat;      // the weights add up to 1: samples that are all the same stay what they are
+    std::int32_t keeps_lines;     // and are those of a mirror image: samples that rise alike do, too
+    std::int32_t origin_of_even;  // the place of the middle weight
 };
 
 struct PassesArguments {
@@ -52,7 +54,7 @@ struct PassesArguments {
     std::uint32_t flip;                         // of 16 bits: 0x8000 where they have a sign
     std::uint32_t constant;                     // with its sign flipped
     std::int64_t in_elements;                   // from the first sample on, of all images
-    PassArguments pass[2];                      // down, along; taps 0: none
+    PassArguments pass[2];                      // down, along; taps 0: not both none
     // Of each pass, of each byte of a weight from the lowest on: words of four places' bytes that begin at each place, from seven
     // before the first one on.
     const std::uint32_t* tables;

@@ -196,8 +196,10 @@ Limited by: memory up to some thirty taps, then multiply-adds and the first-leve
 )"};
 
     DirectColumns()
-        : DirectRung(kHead,
-                     {.source = "src/cuda/families/direct/columns/direct_columns.cuh", .takes_pieces = 1, .takes_outer = 2}) {}
+        : DirectRung(kHead, {.source = "src/cuda/families/direct/columns/direct_columns.cuh",
+                             .takes_pieces = 1,
+                             .takes_outer = 2,
+                             .truncates = 1}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         const Rows rows = rows_of(p);
         if (rows.near.length < 2 || std::abs(rows.near.in) != 1 || std::abs(rows.near.out) != 1) {

@@ -79,7 +79,8 @@ Limited by: memory up to some twenty taps, then multiply-adds
     DirectWords()
         : DirectRung(kHead, {.source = "src/cuda/families/direct/rows/direct_words.cuh",
                              .takes_pieces = 1,
-                             .takes_outer = cuda_abi::kOuterWhereSupported}) {}
+                             .takes_outer = cuda_abi::kOuterWhereSupported,
+                             .truncates = 1}) {}
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device&) const override {
         if (p.is_exact()) { return "integers are exact on the CPU only"; }
         if (p.taps_dtype != kF32 || words::kernel_of(p.dtype) == nullptr) {
