@@ -315,6 +315,23 @@ TEST(SignalTiles, WindowsThatLieOutsideASharedSignal) {
     }
 }
 
+// All lines of a tile are one, of any type and step, whichever piece of the signal they are.
+TEST(SignalTiles, ManyFiltersOfOneSignal) {
+    Random random(219);
+    std::size_t turn = 0;
+    for (const Dtype type : {Dtype::f32, Dtype::i16, Dtype::u8, Dtype::f16, Dtype::complex64}) {
+        for (const std::int64_t length : {9, 50, 700}) {
+            Problem p{.length = length, .taps = 1 + length % 7, .batch = 45, .filters = Filters::per_row, .mode = Mode::full};
+            p.dtype = type;
+            if (is_integer(type)) { p.real_taps = p.output_dtype = Dtype::f32; }
+            p.boundary = turn % 2 == 0 ? Boundary::reflect : Boundary::zero;
+            p.input_row_stride = 0;
+            p.input_sample_stride = std::array{1, -1, 2}.at(turn++ % 3);
+            EXPECT_TRUE(run(cuda::direct_tiles(), p, 219, random)) << describe(p);
+        }
+    }
+}
+
 // Pieces from host memory hold the positions that windows reach: what a boundary repeats has to be among them.
 TEST(ShortRowsOnHost, WindowsBesideTheirRowsAreRefused) {
     for (const Boundary boundary : {Boundary::zero, Boundary::reflect, Boundary::wrap, Boundary::nearest}) {

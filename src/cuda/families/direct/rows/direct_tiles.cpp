@@ -65,6 +65,7 @@ void lay_out(Shape& s, const Problem& p, const Rows& rows, std::int64_t pieces, 
     const std::int64_t out_vector = 16 / std::min(bytes.out, 16);
     std::int64_t elements = 0;
     t.in_front = 0;
+    const bool one_signal = rows.near.in == 0;  // all lines are the same samples
     if (t.in == Lie::across) {
         t.in_pitch = static_cast<int>(lines);
         elements = size * lines;
@@ -73,9 +74,9 @@ void lay_out(Shape& s, const Problem& p, const Rows& rows, std::int64_t pieces, 
         std::int64_t pitch = next_alike(size * step, rows.near.in, in_vector);
         const std::int64_t words = std::max<std::int64_t>(bytes.sum / 4, 1);
         for (int i = 0; i < kBanks && (pitch - pieces * O * step) % (kBanks / words) != 0; ++i) { pitch += in_vector; }
-        t.in_pitch = static_cast<int>(pitch);
+        t.in_pitch = one_signal ? 0 : static_cast<int>(pitch);
         if (p.x.in_stride < 0) { t.in_front = static_cast<int>(next_alike((O + V) * step, 0, 16)); }
-        elements = lines * pitch + t.in_front + in_vector;
+        elements = (one_signal ? 1 : lines) * pitch + t.in_front + in_vector;
     }
     t.in_elements = static_cast<int>(next_alike(elements, 0, 16));
     const bool widens = stored_bytes(p.dtype) != bytes.sum || (is_integer(p.dtype) && !is_integer(p.taps_dtype));
