@@ -164,6 +164,38 @@ TEST_F(Columns, AnyTypeBoundaryAndAlignment) {
     }
 }
 
+// Samples side by side, outputs along rows, as of a transposed view: of few rows, of lanes' own, and of several a thread.
+TEST_F(Columns, OutputsAlongRows) {
+    Random random(216);
+    constexpr std::array kTypes{Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::i16, Dtype::u8};
+    constexpr std::array kBoundaries{Boundary::zero,   Boundary::constant, Boundary::wrap,
+                                     Boundary::mirror, Boundary::nearest,  Boundary::reflect};
+    std::size_t turn = 0;
+    const auto expect_right = [&](std::int64_t rows, std::int64_t n, std::int64_t k, Dtype type) {
+        Problem p{.length = n, .taps = k, .batch = rows, .mode = Mode::same};
+        p.dtype = type;
+        p.input_row_stride = turn % 5 == 0 ? -1 : 1;
+        p.input_sample_stride = rows + (turn % 3 == 0 ? 1 : 0);
+        p.output_row_stride = n + (n == 1 ? 1 : static_cast<std::int64_t>(turn % 2));
+        p.output_sample_stride = 1;
+        p.filters = turn % 4 == 3 ? Filters::per_row : Filters::shared;
+        p.boundary = kBoundaries.at(turn++ % kBoundaries.size());
+        p.constant = p.boundary == Boundary::constant ? 3 : 0;
+        if (is_integer(type)) {
+            p.real_taps = Dtype::f32;
+            p.output_dtype = n == 77 ? Dtype::u8 : Dtype::f32;
+        }
+        expect_right_from_anywhere(p, random);
+    };
+    for (const Dtype type : kTypes) {
+        for (const std::int64_t rows : {3, 8, 37}) {
+            for (const std::int64_t n : {1, 13, 77}) { expect_right(rows, n, 1 + 5 * n % 41, type); }
+        }
+        expect_right(7, 900, 40, type);
+    }
+    for (const Dtype type : {Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::f16, Dtype::u8}) { expect_right(51001, 5, 2, type); }
+}
+
 // So many rows that lanes have neighbouring ones, wherever these begin; threads of the last warp have fewer.
 TEST_F(Columns, RowsThatBeginBetweenVectors) {
     Random random(214);

@@ -39,7 +39,7 @@ Problem draw_across(Random& random) {
     return p;
 }
 
-// The same, at times of 8 and 16 bits under taps of f32.
+// The same, at times of few rows, and of 8 and 16 bits under taps of f32.
 Problem draw_columns(Random& random) {
     Problem p = draw_across(random);
     if (p.filters == Filters::shared && chance(0.3, random)) {
@@ -50,8 +50,12 @@ Problem draw_columns(Random& random) {
         p.filter_count = 0;
         p.filters = chance(0.5, random) ? Filters::per_row : Filters::shared;
     }
-    p.output_row_stride = 1;
-    p.output_sample_stride = p.batch + (chance(0.3, random) ? 4 : 0);
+    const bool along = chance(0.4, random);
+    const std::int64_t gap = chance(0.3, random) ? 4 : 0;
+    p.output_row_stride.reset();
+    p.output_sample_stride.reset();
+    p.output_row_stride = along ? std::max<std::int64_t>(output_length(p), 2) + gap : 1;
+    p.output_sample_stride = along ? 1 : p.batch + gap;
     if (chance(0.4, random)) {
         constexpr std::array kTypes{Dtype::i8, Dtype::u8, Dtype::i16, Dtype::u16, Dtype::f16, Dtype::bf16};
         p.dtype = kTypes.at(static_cast<std::size_t>(between(0, kTypes.size() - 1, random)));
@@ -312,6 +316,23 @@ TEST(SignalTiles, WindowsThatLieOutsideASharedSignal) {
         Problem p{.length = 20, .taps = 3, .batch = 9, .filters = Filters::per_row, .mode = Mode::same, .origin = origin};
         p.input_row_stride = 0;
         EXPECT_TRUE(run(cuda::direct_tiles(), p, 217, random)) << describe(p);
+    }
+}
+
+// All lines of a tile are one, of any type and step, whichever piece of the signal they are.
+TEST(SignalTiles, ManyFiltersOfOneSignal) {
+    Random random(219);
+    std::size_t turn = 0;
+    for (const Dtype type : {Dtype::f32, Dtype::i16, Dtype::u8, Dtype::f16, Dtype::complex64}) {
+        for (const std::int64_t length : {9, 50, 700}) {
+            Problem p{.length = length, .taps = 1 + length % 7, .batch = 45, .filters = Filters::per_row, .mode = Mode::full};
+            p.dtype = type;
+            if (is_integer(type)) { p.real_taps = p.output_dtype = Dtype::f32; }
+            p.boundary = turn % 2 == 0 ? Boundary::reflect : Boundary::zero;
+            p.input_row_stride = 0;
+            p.input_sample_stride = std::array{1, -1, 2}.at(turn++ % 3);
+            EXPECT_TRUE(run(cuda::direct_tiles(), p, 219, random)) << describe(p);
+        }
     }
 }
 

@@ -58,6 +58,8 @@ constexpr RowsCost kRowsTwice{0, 5.7};
 constexpr double kRowsTileSeconds = 5.9e-6;    // of 14,336 outputs and more
 constexpr double kRowsChunkSeconds = 0.35e-6;  // bf16, two products, 19,000,000 samples: 80, 135 and 200 taps 33, 37 and 43 us
 constexpr double kShareOfCopyRows = 0.944;
+// Of a tile of 14,336 outputs that reads what a boundary repeats. H200: 7,741,888 f16 with 277 taps, wrapped, 116 us.
+constexpr double kRowsEdgeSeconds = 90e-6;
 // Of rows that begin between 16 bytes: 557 of 75,797 f16 with 6 taps 265 us, H100.
 constexpr double kShareOfUnlikeRowsInRegisters = 0.25;
 constexpr std::int64_t kMostTapsOnce = 512;  // where one product is enough
@@ -284,7 +286,10 @@ private:
         const double groups = static_cast<double>(device.multiprocessors) * tensor::row_groups(chunks);
         const double tiles = std::ceil(static_cast<double>(p.x.outputs) / tile) * static_cast<double>(p.batch.length);
         const double made = std::ceil(tiles / groups) * groups * tile;
+        const double edges = p.x.boundary <= kConstant ? 0 : 2 * static_cast<double>(p.batch.length);
+        const double at_edges = kRowsEdgeSeconds * tile / 14336 * std::ceil(edges / groups);
         return kLaunchSeconds + kColdSeconds + kRowsTileSeconds * std::min(1.0, tile / 14336) + kRowsChunkSeconds * chunks +
+               at_edges +
                overlapped(
                    moved / (kShareOfCopyRows * (lie_alike(p) ? 1 : kShareOfUnlikeRowsInRegisters) * device.copy_bytes_per_second),
                    2 * made * (cost.output + cost.chunk * chunks) / device.peak_flops, kNorm);

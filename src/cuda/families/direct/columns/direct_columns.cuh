@@ -220,6 +220,67 @@ __device__ __forceinline__ void find_places(const Arguments& a, const Rows& rows
     }
 }
 
+/// What a block makes: outputs [first, first + outputs) of its rows, and a thread's place, whose rows are those that exist.
+struct Share {
+    std::int64_t first;
+    int outputs;
+    Place place;
+};
+template <int C, int kStep>
+__device__ __forceinline__ Share share_of(const Arguments& a, const Rows& rows, const Columns& g) {
+    constexpr bool kApart = kStep > 1;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const std::int64_t group = divide(static_cast<std::int64_t>(blockIdx.x), a.tiles);
+    const std::int64_t unit = kApart ? group : group * 32 + lane;
+    const bool known = unit < g.units;
+    Share s{};
+    s.outputs = static_cast<int>(blockDim.x) / 32 * kOutputs;
+    s.first = (static_cast<std::int64_t>(blockIdx.x) - group * a.tiles) * s.outputs;
+    s.place = place_of(rows, g, known ? unit : 0, C * kStep, kApart ? lane : 0);
+    s.place.rows = kApart ? static_cast<int>(min((rows.near.length - s.place.near + kStep - 1) / kStep, std::int64_t{C})) : C;
+    if (!known) { s.place.rows = 0; }
+    return s;
+}
+
+static_assert(kMostWarps * kOutputs <= 64, "two lanes' outputs of a row");
+
+/// A block's sums in shared memory as outputs that lie along rows: lanes of a warp store neighbouring ones. A function of its own,
+/// so that what it needs takes no registers before.
+template <class X, int C, int kStep>
+__device__ __noinline__ void store_along(const Arguments& a, const Rows& rows, const Columns& g, const X* stage) {
+    const Share share = share_of<C, kStep>(a, rows, g);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warps = static_cast<int>(blockDim.x) / 32;
+    const int outputs = static_cast<int>(min(a.count - share.first, std::int64_t{share.outputs}));
+    const int of_row = outputs <= 8 ? 8 : outputs <= 16 ? 16 : 32;  // lanes
+    const int at_once = 32 / of_row;                                // rows
+    // What stores could change, for all the compiler knows, is read once.
+    const Dtype type = a.output_type;
+    const int pitch = g.stage_pitch;
+    const std::int64_t sample = a.out_sample;
+    const std::int64_t to_step = kStep * rows.near.out;
+    const int i = lane % of_row;
+    with_output<X>(type, rows.output_bytes, [&](auto element) {
+        using Raw = decltype(element);
+        Raw* const out = static_cast<Raw*>(a.out) + (share.first + i) * sample;
+        const auto store = [&](Raw* to, const X* from) {
+            const X one[1] = {*from};
+            Raw raw[1];
+            narrow_to_raw(type, one, raw);
+            store_element(to, raw[0]);
+        };
+#pragma unroll 2
+        for (int r = static_cast<int>(threadIdx.x) / 32 * at_once; r < 32 * C; r += warps * at_once) {
+            const int row = r + lane / of_row;
+            Raw* const to = out + __shfl_sync(0xffffffffu, share.place.out, row % 32) + row / 32 * to_step;
+            const bool is_there = row / 32 < __shfl_sync(0xffffffffu, share.place.rows, row % 32);
+            const X* const from = stage + row * pitch + i;
+            if (is_there && i < outputs) { store(to, from); }
+            if (is_there && i + 32 < outputs) { store(to + 32 * sample, from + 32); }
+        }
+    });
+}
+
 /// A thread makes kOutputs outputs of C neighbouring rows from a window that it reads itself: what its neighbours read too comes
 /// from the first-level cache. Nothing passes through shared memory but taps, so that a row of a few samples costs no more than
 /// they do. A block's outputs are the same ones of all its rows: where its window leaves the signal, it is found out once where
@@ -238,17 +299,12 @@ __global__ void __launch_bounds__(32 * kMostWarps, C * sizeof(X) <= 8 ? 3 : 2)
     auto* const taps = reinterpret_cast<Tap<H, C, kOwn>*>(shared);
     auto* const there = reinterpret_cast<std::int64_t*>(reinterpret_cast<char*>(shared) + g.places_at);
 
-    const std::int64_t group = divide(static_cast<std::int64_t>(blockIdx.x), a.tiles);
-    const int outputs = threads / 32 * O;  // of the block
-    const std::int64_t o_first = (static_cast<std::int64_t>(blockIdx.x) - group * a.tiles) * outputs;
     constexpr bool kApart = kStep > 1;
-    const std::int64_t unit = kApart ? group : group * 32 + lane;
-    const bool known = unit < g.units;
-    Place p = place_of(rows, g, known ? unit : 0, C * kStep, kApart ? lane : 0);
-    p.rows = kApart ? static_cast<int>(min((rows.near.length - p.near + kStep - 1) / kStep, std::int64_t{C})) : C;
-    const bool exists = known && p.rows > 0;
+    const Share share = share_of<C, kStep>(a, rows, g);
+    const std::int64_t o_first = share.first;
+    Place p = share.place;
     const std::int64_t first = a.first - a.origin - a.in_first + o_first;
-    const int size = static_cast<int>(min(a.count - o_first, std::int64_t{outputs})) + static_cast<int>(a.k) - 1;
+    const int size = static_cast<int>(min(a.count - o_first, std::int64_t{share.outputs})) + static_cast<int>(a.k) - 1;
     const std::int64_t length = a.in_last - a.in_first;
     if (first < 0 || first + size > length) { find_places<(C > 1)>(a, rows, there, first, size, threads); }
     bool may_be_absent = false;
@@ -263,14 +319,17 @@ __global__ void __launch_bounds__(32 * kMostWarps, C * sizeof(X) <= 8 ? 3 : 2)
     }
     const int in_block = warp * O;
     const std::int64_t o = o_first + in_block;
-    if (!exists || o >= a.count) { return; }
-    const int count = static_cast<int>(min(a.count - o, std::int64_t{O}));
+    const int count = p.rows > 0 ? static_cast<int>(min(max(a.count - o, std::int64_t{0}), std::int64_t{O})) : 0;
+    const bool turned = (C == 1 || kApart) && g.stage_pitch != 0;
+    if (count == 0 && !turned) { return; }
     p.first = first + in_block;
     p.needed = count + static_cast<int>(a.k) - 1;
     p.there = there + in_block;
     const Raw* const row = static_cast<const Raw*>(a.in) + p.in;
     X sum[O * C] = {};
-    if (p.first >= 0 && p.first + p.needed <= length) {
+    if (count == 0) {
+        // Others' outputs wait for its part in storing them.
+    } else if (p.first >= 0 && p.first + p.needed <= length) {
         convolve_window<X, H, Raw, C, kStep, kOwn, true>(a, rows, p, row, mine, kPitch, sum);
     } else if (!may_be_absent) {
         const Raw* const lowest = row + (C > 1 && a.in_sample < 0 ? (length - 1) * a.in_sample : 0);
@@ -290,6 +349,17 @@ __global__ void __launch_bounds__(32 * kMostWarps, C * sizeof(X) <= 8 ? 3 : 2)
     if (!a.plain_store) {
 #pragma unroll
         for (int i = 0; i < O * C; ++i) { sum[i] = finish(a, sum[i]); }
+    }
+    if (turned) {
+        auto* const stage = reinterpret_cast<X*>(reinterpret_cast<char*>(shared) + g.stage_at);
+#pragma unroll
+        for (int i = 0; i < O; ++i) {
+#pragma unroll
+            for (int c = 0; c < C; ++c) { stage[(c * 32 + lane) * g.stage_pitch + in_block + i] = sum[i * C + c]; }
+        }
+        __syncthreads();
+        store_along<X, C, kStep>(a, rows, g, stage);
+        return;
     }
     with_output<X>(a.output_type, rows.output_bytes, [&](auto element) {
         std::int64_t to = p.out + o * a.out_sample;

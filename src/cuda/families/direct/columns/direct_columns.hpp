@@ -45,6 +45,8 @@ struct Columns {
     int outputs;                     // of each of these rows
     int tap_pitch;                   // taps from one row's to the next's in shared memory
     int samples_at, sums_at;         // bytes before the samples as they come, and as sums
+    int stage_pitch;                 // where outputs lie along rows: sums from one row to the next in shared memory; else 0
+    int stage_at;                    // bytes before these, of rows that threads do not follow each other along
     std::int64_t near_units, units;  // threads' rows, or a warp's where they lie apart, along Rows::near and all
     std::int64_t filter_bytes;       // from one filter to the next; 0: one for all
     std::int64_t first_filter;       // of all rows

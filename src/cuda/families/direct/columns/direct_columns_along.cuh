@@ -52,20 +52,25 @@ __device__ __forceinline__ void bring_filters(const Arguments& a, const Columns&
     }
 }
 
-/// Sums in shared memory to outputs of any type, whose lowest row's first one is element `to`.
+/// Runs of sums in shared memory, and the outputs that they become: elements from one to the next.
+struct SumRuns {
+    int runs, length, from_step;
+    std::int64_t to_step;
+};
+
+/// Sums in shared memory to outputs of any type, the first of which is element `to`.
 template <class X>
-__device__ __forceinline__ void store_stretch(const Arguments& a, const Rows& rows, const Stretch& s, std::int64_t to, X* sums,
-                                              const Team& team) {
-    const bool gapless = a.out_sample == s.rows;
+__device__ __forceinline__ void store_sums(const Arguments& a, const Rows& rows, const SumRuns& s, std::int64_t to, const X* sums,
+                                           const Team& team) {
     if (a.output_type == kOwnType<X>) {
         constexpr int kPart = kIsComplexElement<X> ? sizeof(X) / 2 : sizeof(X);
         Runs r{};
         r.from = reinterpret_cast<const char*>(sums);
         r.to = reinterpret_cast<char*>(static_cast<X*>(a.out) + to);
-        r.from_step = s.rows * static_cast<int>(sizeof(X));
-        r.to_step = a.out_sample * static_cast<int>(sizeof(X));
-        r.runs = gapless ? 1 : s.count;
-        r.length = (gapless ? s.count : 1) * s.rows * static_cast<int>(sizeof(X) / kPart);
+        r.from_step = s.from_step * static_cast<int>(sizeof(X));
+        r.to_step = s.to_step * static_cast<int>(sizeof(X));
+        r.runs = s.runs;
+        r.length = s.length * static_cast<int>(sizeof(X) / kPart);
         copy_out<kPart>(r, team);
         return;
     }
@@ -73,11 +78,11 @@ __device__ __forceinline__ void store_stretch(const Arguments& a, const Rows& ro
         using Raw = decltype(element);
         Raw* const out = static_cast<Raw*>(a.out) + to;
 #pragma unroll 2
-        for (PairWalk at(team, gapless ? s.count * s.rows : s.rows); at.is_there(gapless ? 1 : s.count); at.advance()) {
-            const X one[1] = {sums[at.outer * s.rows + at.inner]};
+        for (PairWalk at(team, s.length); at.is_there(s.runs); at.advance()) {
+            const X one[1] = {sums[at.outer * s.from_step + at.inner]};
             Raw raw[1];
             narrow_to_raw(a.output_type, one, raw);
-            store_element(out + at.outer * a.out_sample + at.inner, raw[0]);
+            store_element(out + at.outer * s.to_step + at.inner, raw[0]);
         }
     });
 }
@@ -158,18 +163,25 @@ __global__ void __launch_bounds__(32 * kMostWarps, sizeof(X) == 16 ? 2 : 3)
         }
     }
     __syncthreads();  // the samples are used up
-    const std::int64_t to = s.place.out + (rows.near.out < 0 ? 1 - s.rows : 0) + o * a.out_sample;
+    // Outputs lie along rows or, as samples, all rows' of one time side by side.
+    const bool turned = g.stage_pitch != 0;
+    const bool gapless = !turned && a.out_sample == s.rows;
+    const std::int64_t to = s.place.out + (!turned && rows.near.out < 0 ? 1 - s.rows : 0) + o * a.out_sample;
     const int past_out = past_16(static_cast<const X*>(a.out) + to) % static_cast<int>(sizeof(X)) == 0
                              ? past_16(static_cast<const X*>(a.out) + to) / static_cast<int>(sizeof(X))
                              : 0;
     samples += past_out;
     if (works) {
-        X* const stage = samples + begin * s.rows + (rows.near.out < 0 ? s.rows - 1 - row : row);
+        const int step = turned ? 1 : s.rows;
+        X* const stage = samples + (turned              ? row * g.stage_pitch + begin
+                                    : rows.near.out < 0 ? begin * s.rows + s.rows - 1 - row
+                                                        : begin * s.rows + row);
 #pragma unroll
-        for (int i = 0; i < O; ++i) { stage[i * s.rows] = sum[i]; }
+        for (int i = 0; i < O; ++i) { stage[i * step] = sum[i]; }
     }
     __syncthreads();
-    store_stretch(a, rows, s, to, samples, team);
+    const SumRuns all{gapless ? 1 : s.count, gapless ? s.count * s.rows : s.rows, s.rows, a.out_sample};
+    store_sums(a, rows, turned ? SumRuns{s.rows, s.count, g.stage_pitch, rows.near.out} : all, to, samples, team);
 }
 
 }  // namespace tapline::cuda::columns

@@ -65,6 +65,7 @@ void lay_out(Shape& s, const Problem& p, const Rows& rows, std::int64_t pieces, 
     const std::int64_t out_vector = 16 / std::min(bytes.out, 16);
     std::int64_t elements = 0;
     t.in_front = 0;
+    const bool one_signal = rows.near.in == 0;  // all lines are the same samples
     if (t.in == Lie::across) {
         t.in_pitch = static_cast<int>(lines);
         elements = size * lines;
@@ -73,9 +74,9 @@ void lay_out(Shape& s, const Problem& p, const Rows& rows, std::int64_t pieces, 
         std::int64_t pitch = next_alike(size * step, rows.near.in, in_vector);
         const std::int64_t words = std::max<std::int64_t>(bytes.sum / 4, 1);
         for (int i = 0; i < kBanks && (pitch - pieces * O * step) % (kBanks / words) != 0; ++i) { pitch += in_vector; }
-        t.in_pitch = static_cast<int>(pitch);
+        t.in_pitch = one_signal ? 0 : static_cast<int>(pitch);
         if (p.x.in_stride < 0) { t.in_front = static_cast<int>(next_alike((O + V) * step, 0, 16)); }
-        elements = lines * pitch + t.in_front + in_vector;
+        elements = (one_signal ? 1 : lines) * pitch + t.in_front + in_vector;
     }
     t.in_elements = static_cast<int>(next_alike(elements, 0, 16));
     const bool widens = stored_bytes(p.dtype) != bytes.sum || (is_integer(p.dtype) && !is_integer(p.taps_dtype));
@@ -161,19 +162,26 @@ Limited by: memory up to some thirty taps, then multiply-adds
         const double samples = static_cast<double>(p.x.n) * outer;
         const double bytes = samples * touched(p.x.in_stride, rows.near.in, rows.near.length, type.bytes) +
                              outputs * touched(p.x.out_stride, rows.near.out, rows.near.length, stored_bytes(p.output_dtype));
-        const double moving = bytes / (kMovingShare * device.copy_bytes_per_second);
+        const bool turned = shape.tiles.in == Lie::across && shape.tiles.out == Lie::along;
+        const double pieces = turned ? kTurnedPieces * std::min(1.0, bytes / kCachedBytes) : 0;
+        const double moving = bytes * (1 + pieces) / (kMovingShare * device.copy_bytes_per_second);
         const bool along = rows.near.length > 1 && std::abs(p.x.in_stride) <= std::abs(rows.near.in);
-        const double of_rows = along ? kRowProducts / static_cast<double>(std::max<std::int64_t>(p.x.outputs, 1)) : 0;
+        const double of_row = type.bytes <= 2 ? kNarrowRowProducts : kRowProducts;
+        const double of_rows = along ? of_row / static_cast<double>(std::max<std::int64_t>(p.x.outputs, 1)) : 0;
         const bool one_by_one =
             type.bytes <= 2 && shape.tiles.in == Lie::across && (p.whole_sums || p.overflow == Overflow::truncate);
         const double of_halo = shape.tiles.in == Lie::across ? kHaloProducts * static_cast<double>(p.x.k) / shape.tiles.outputs : 0;
         const double besides = kOutputProducts + of_rows + of_halo + (one_by_one ? kNarrowProducts : 0);
-        const double products = (static_cast<double>(p.x.k) * kWaste + besides) * type.products / shape.filled;
+        const double waste = shape.tiles.in == Lie::along && p.x.in_stride % 2 == 0 ? kWasteOfSteps : kWaste;
+        const double products = (static_cast<double>(p.x.k) * waste + besides) * type.products / shape.filled;
         const double computing = 2 * outputs * products / (kShareOfPeak * type.rate * device.peak_flops);
         const bool own_apart = p.filters > 1 && shape.tiles.in == Lie::along && std::abs(p.x.in_stride) != 1;
         const bool narrow_across = type.bytes <= 2 && shape.tiles.in == Lie::across && !one_by_one;
         const double working = overlapped(moving, computing, kNorm) * (own_apart ? kOwnApart : 1) *
-                               (narrow_across ? kNarrowAcross : 1) * slowdown_of_unlike_rows(p);
+                               (!narrow_across ? 1
+                                : turned       ? kNarrowTurned
+                                               : kNarrowAcross) *
+                               slowdown_of_unlike_rows(p);
         const double one_after_the_other = static_cast<double>(p.x.k) * kTapSeconds * std::max(kTapPart * type.products, 1.0);
         return kStartSeconds + std::max(working, one_after_the_other);
     }
@@ -223,13 +231,24 @@ private:
     // Of a row, wherever it begins in a tile. H100: 10^6 rows of 100 with 9, 19 and 101 taps 480, 524 and 926 us, 100,000 of 777
     // with 7 and 19 taps 369 and 424.
     static constexpr double kRowProducts = 4000;
+    // H200: 801,427 rows of 27 f16 backwards with 29 taps, full, 668 us, every second of 427,803 rows of 20 with 2 taps 414.
+    static constexpr double kNarrowRowProducts = 13000;
+    // Of windows whose lanes meet in banks. H200: every second of 6,281 rows of 1,439 with 49 taps 78 us.
+    static constexpr double kWasteOfSteps = 2.5;
     // Of integers of 8 and 16 bits across memory, which come one by one. H100: 302 x 302 x 302 i16 with 3 taps along axis 0 330 us.
     static constexpr double kNarrowProducts = 200;
-    // Of rows with filters of their own, a line of which has gaps: (8192, 1024, 2), one channel of 31 taps 250 us. H100.
-    static constexpr double kOwnApart = 3.5;
+    // Of rows with filters of their own, a line of which has gaps. H200: every second of 415,959 rows of 28 with 4 taps 86 us, of
+    // 622 of 14,281 complex64 with 13 taps 82.
+    static constexpr double kOwnApart = 1.1;
     // Samples of 8 bits side by side, 2^24 of them, H100: 3 rows with 9 and 63 taps 126 and 169 us, 8 rows 101 and 156, 32 rows 108
     // and 177.
     static constexpr double kNarrowAcross = 2;
+    // Of a transposed view, whose tiles' runs are short: what they leave of a sector other tiles read, if it is still in the
+    // second-level cache. H200: 749,200 rows of 43 f32 with 2 taps 186 us, 629,662 of 13 with one 46; 217,021 of 12 f16 with 14
+    // taps 28, 225,598 of 110 with 7 taps 190.
+    static constexpr double kNarrowTurned = 1.35;
+    static constexpr double kTurnedPieces = 0.6;
+    static constexpr double kCachedBytes = 50e6;
     // Samples of a tile across memory that other tiles read too. H100: (1605, 3241) with 1,374 taps 672 us, (9171, 50) with 856 63.
     static constexpr double kHaloProducts = 40;
     // A thread goes through all taps, however few outputs there are: 32,580 samples with 5,105 taps 94 us; 6 rows of 2,396

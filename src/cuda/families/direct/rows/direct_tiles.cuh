@@ -210,7 +210,8 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
             in = place_of(g.in, g.in_pitch, a.in_sample, rows.near.in, tile.lines, size,
                           g.in_front + past_16(from + lowest * kBytes) / kBytes);
             constexpr int kPart = kIsComplexElement<X> ? kBytes / 2 : kBytes;
-            load_raw<kBytes, kPart>(a, rows, g, in, from, memory, first, tile.lines, size, team);
+            const int lines = g.in_pitch == 0 ? 1 : tile.lines;  // under many filters all are one
+            load_raw<kBytes, kPart>(a, rows, g, in, from, memory, first, lines, size, team);
             commit_copies();
             wait_copies<0>();
             __syncwarp();

@@ -28,7 +28,7 @@ struct Tiles {
     int pieces;   // lanes of a line
     int outputs;  // of a line
     Lie in, out;
-    int in_pitch, out_pitch;    // elements of shared memory from one run to the next
+    int in_pitch, out_pitch;    // elements of shared memory from one run to the next; in_pitch 0: all lines are one signal
     int in_front, in_elements;  // before the first run, for what is read of it too far; all of the samples' place
     int sums_at;                // bytes before the samples as sums; 0: they are sums as they come
     int warp_bytes, taps_at;    // of shared memory; taps lie behind all warps'
