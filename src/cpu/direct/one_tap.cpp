@@ -97,8 +97,8 @@ constexpr std::int64_t kBlockElements = 4096, kElementsAcross = 16384, kFewestAc
 constexpr std::int64_t kFewestPastCaches = 1024;
 // Short rows are packed, too, where their outputs are one run.
 constexpr std::int64_t kShortRow = 256;
-// Shorter rows that are read backwards, or every second sample of them, become columns in registers (direct_columns.hpp).
-constexpr std::int64_t kFewestMoved = 64;
+// Shorter rows that are read backwards become columns in registers (direct_columns.hpp).
+constexpr std::int64_t kFewestReversed = 16;
 
 /// Blocks of rows of any layout, packed, times the tap, to where their outputs lie side by side. T: of the sums' real numbers.
 template <class T>
@@ -293,7 +293,8 @@ std::optional<Resolved> as_moved(const Resolved& problem, const Request& request
         return taken;
     };
     std::optional<Batch> row = take([](const Batch& b) { return b.out_stride == 1; });
-    if (!row || (row->in_stride != 1 && std::abs(row->in_stride) <= 2 && row->length < kFewestMoved)) { return std::nullopt; }
+    const bool reversed = row && (row->in_stride == -1 || row->in_stride == -2);
+    if (!row || (reversed && row->length < kFewestReversed)) { return std::nullopt; }
     const auto follows = [&](const Batch& b) { return b.in_stride == row->in_stride * row->length && b.out_stride == row->length; };
     for (auto next = take(follows); next; next = take(follows)) { row->length *= next->length; }
     Resolved moved = problem;
