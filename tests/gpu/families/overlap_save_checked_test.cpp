@@ -75,6 +75,26 @@ TEST_F(StrictSums, EverySignalKeepsItsBound) {
     }
 }
 
+// Pairs of channels under filters for which checked segments hold few complex samples go as rows of real ones.
+TEST_F(StrictSums, PairsOfChannelsWithLongFilters) {
+    const auto pairs = [](std::int64_t rows, std::int64_t n, std::int64_t k) {
+        Problem p;
+        p.axes = {{.length = n, .taps = k, .mode = Mode::same, .input_stride = 2, .output_stride = 2}};
+        p.batch_axes = {{rows, 2 * n, 2 * n, 0}, {2, 1, 1, 0}};
+        return p;
+    };
+    const PlanOptions strict{.device = "cuda", .accuracy = Accuracy::strict};
+    for (const std::int64_t k : {6143, 7323}) {
+        const Plan plan = make_plan(pairs(37, 39333, k), random_samples(k, 22), strict);
+        EXPECT_EQ(plan.algorithm() == "transposed_rows", k > 6143) << plan.explain();
+    }
+    const Problem p = pairs(2, 9001, 7323);
+    const Floats in = random_samples(input_extent(p), 21);
+    const Floats taps = random_samples(taps_extent(p), 22);
+    const std::vector<float> out = execute_on_device<float>(make_plan(p, taps, strict), in.data());
+    EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), true), "") << describe(p);
+}
+
 TEST_F(StrictSums, ImagesOfAnyBoundary) {
     std::uint64_t seed = 13;
     for (const Boundary boundary : {Boundary::zero, Boundary::constant, Boundary::nearest, Boundary::reflect, Boundary::wrap}) {

@@ -373,7 +373,7 @@ TEST_F(OverlapSave, NeighbouringRowsGoTogether) {
     Random random(95);
     constexpr std::array<Boundary, 3> kBoundaries{Boundary::zero, Boundary::mirror, Boundary::constant};
     std::size_t turn = 0;
-    for (const std::int64_t rows : {3, 8, 12, 13}) {
+    for (const std::int64_t rows : {3, 8, 12, 13, 14}) {
         for (const std::int64_t k : {200, 1500, 3000, 7000}) {
             Problem apart = correlation_of(9001, k, Mode::same);
             apart.batch = rows;
@@ -414,6 +414,35 @@ TEST_F(OverlapSave, NeighbouringRowsGoTogether) {
                 }
                 ASSERT_TRUE(std::isnan(with_nan.out[interleaved(1, 4500)])) << what;
             }
+        }
+    }
+}
+
+// Recordings of interleaved channels with a filter for each channel of each, or for each recording, in one launch.
+TEST_F(OverlapSave, FiltersAlongSeveralAxes) {
+    Random random(96);
+    std::size_t turn = 0;
+    for (const std::int64_t channels : {2, 3, 8, 13}) {
+        for (const std::int64_t k : {90, 700, 1500, 5000}) {
+            constexpr std::int64_t kRecordings = 5;
+            FilteredAxis axis;
+            axis.length = 6001;
+            axis.taps = k;
+            axis.mode = Mode::same;
+            axis.boundary = turn % 2 == 0 ? Boundary::zero : Boundary::reflect;
+            axis.input_stride = axis.output_stride = channels;
+            Problem p;
+            p.dtype = turn % 3 == 2 ? Dtype::f16 : Dtype::f32;
+            p.axes = {axis};
+            const std::int64_t recording = channels * axis.length;
+            // The channels' filters of a recording one after the other, or the recordings' of a channel.
+            const bool outer_first = ++turn % 2 == 0;
+            p.batch_axes = {{kRecordings, recording, recording, outer_first ? k : channels * k},
+                            {channels, 1, 1, outer_first ? kRecordings * k : k}};
+            expect_right_anywhere(p, random);
+            const std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
+            const std::string explained = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "overlap_save"}).explain();
+            EXPECT_EQ(explained.find(" times"), std::string::npos) << explained;
         }
     }
 }

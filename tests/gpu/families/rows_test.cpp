@@ -266,6 +266,17 @@ TEST_F(Columns, LongRows) {
 
 class IntegerRows : public GpuTest {};
 
+// Sums one output a thread wait for samples that a boundary repeats, one after the other.
+TEST_F(IntegerRows, LongFiltersBeyondTheEndsAreNotSummedOneByOne) {
+    Problem p{.length = 1069, .taps = 1540, .batch = 9, .mode = Mode::same, .boundary = Boundary::reflect, .dtype = Dtype::i16};
+    p.input_sample_stride = 2;
+    p.input_row_stride = 2138;
+    Random random(224);
+    const std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
+    const Plan plan = make_plan(p, taps.data(), {.device = "cuda"});
+    EXPECT_NE(plan.algorithm(), "integer_any") << plan.explain();
+}
+
 // Filters for each channel of each recording, or for each recording, in GPU memory and piece by piece.
 TEST_F(IntegerRows, FiltersAlongSeveralAxes) {
     Random random(223);

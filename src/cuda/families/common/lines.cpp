@@ -9,41 +9,59 @@
 #include <limits>
 #include <utility>
 
+#include "core/problem/arrange.hpp"
 #include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/row_order.hpp"
 #include "cuda/families/common/with_types.hpp"
 #include "cuda/launch.hpp"
 
 namespace tapline::cuda {
 
-Rows rows_of(const Problem& p, const Job& job) {
+RowOrder row_order(const Problem& p, const Job& job) {
     struct Axis {
         RowAxis axis;
         bool is_batch;
+        std::int64_t step;
     };
-    std::array<Axis, 1 + std::tuple_size_v<decltype(p.outer)>> all{};
+    std::array<Axis, RowOrder::kAxes> all{};
+    static_assert(RowOrder::kAxes == 1 + std::tuple_size_v<decltype(p.outer)>);
     std::size_t count = 0;
-    all[count++] = {{job.batch, job.in_batch, job.out_batch}, true};
-    for (const core::Batch& outer : p.outer) {
-        if (outer.length > 1 && job.packed == 0) { all[count++] = {{outer.length, outer.in_stride, outer.out_stride}, false}; }
+    const bool one_set = core::filter_sets(p) == 1;
+    const bool shared = p.batch.taps_stride == 0;  // by the rows of a set
+    all[count++] = {{job.batch, job.in_batch, job.out_batch}, true, one_set || !shared ? 1 : 0};
+    std::int64_t set = shared ? 1 : p.batch.length;
+    for (auto outer = p.outer.rbegin(); outer != p.outer.rend(); ++outer) {
+        if (outer->length == 1) { continue; }
+        const bool own = outer->taps_stride != 0;
+        if (job.packed == 0) { all.at(count++) = {{outer->length, outer->in_stride, outer->out_stride}, false, own ? set : 0}; }
+        set *= own ? outer->length : 1;
     }
     // The nearest first, axes of one row last. Nothing is allocated, as std::stable_sort would: this is part of an execution.
     const auto distance = [](const Axis& a) {
         const std::int64_t step = std::abs(a.axis.in == 0 ? a.axis.out : a.axis.in);
         return a.axis.length == 1 ? INT64_MAX : step;
     };
+    std::reverse(all.begin() + 1, all.begin() + static_cast<std::ptrdiff_t>(count));  // axes that lie alike in their own order
     for (std::size_t i = 1; i < count; ++i) {
         for (std::size_t j = i; j > 0 && distance(all.at(j)) < distance(all.at(j - 1)); --j) {
             std::swap(all.at(j), all.at(j - 1));
         }
     }
-    Rows rows{};
-    rows.near = all[0].axis;
-    rows.batch_axis = -1;
-    for (int i = 0; i < Rows::kMostOthers; ++i) {
-        const auto from = static_cast<std::size_t>(i) + 1;
-        rows.others[i] = from < count ? all[from].axis : RowAxis{};
-        if (from < count && all[from].is_batch) { rows.batch_axis = i; }
+    RowOrder order;
+    for (std::size_t i = 0; i < count; ++i) {
+        order.axes.at(i) = all.at(i).axis;
+        order.steps.at(i) = all.at(i).step;
+        if (all.at(i).is_batch) { order.batch = i; }
     }
+    return order;
+}
+
+Rows rows_of(const Problem& p, const Job& job) {
+    const RowOrder order = row_order(p, job);
+    Rows rows{};
+    rows.near = order.axes.front();
+    std::copy(order.axes.begin() + 1, order.axes.end(), rows.others);
+    rows.batch_axis = static_cast<int>(order.batch) - 1;
     rows.filters = p.filters;
     rows.first_filter = job.batch_first % p.filters;
     rows.input_type = p.dtype;

@@ -41,6 +41,12 @@ struct Checks {
 };
 inline constexpr int kGroup = 32;
 
+/// From one line to the next along Rows::near and along the others: so many rows, as filters number them.
+struct RowSteps {
+    std::int64_t near;
+    std::int64_t others[Rows::kMostOthers];
+};
+
 /// How rows are divided into segments and segments among warps.
 struct Segments {
     const void* tables;           // pairs, twiddles, spectra of the filters
@@ -67,10 +73,11 @@ struct Segments {
     std::int64_t filter_bytes;  // of taps, from one filter to the next
     unsigned* taken;            // of one warp and one filter: segments taken beyond the first ones; null: warps go on in steps
     int spectrum_in_block;      // of tiles: one filter's lies beside the tables
-    int staged;                 // of tiles: samples come 16 bytes at a time by way of shared memory
+    int staged;                 // of tiles: samples come so many bytes at a time by way of shared memory, 16 or 8; or 0
     int out_by_lines;           // of tiles: outputs of a line lie closer than lines do, so that each warp writes those of one
     int near_first;             // tiles are numbered along Rows::near before they are along the filtered axis
     int after[2 + Rows::kMostOthers];  // from a team's tile to its next one, as digits of their order
+    RowSteps row_steps;                // of tiles: row r of `rows` has filter (Rows::first_filter + r) % Rows::filters, and sums
     Checks checks;                     // of widened samples
 };
 

@@ -24,7 +24,8 @@ using strict_sums::Widen;
 using strict_sums::WidenKernel;
 
 constexpr std::int64_t kLeastTaps = 64;
-constexpr double kShareByPasses = 0.6;  // of the copy's speed
+constexpr double kShareByPasses = 0.6;         // of the copy's speed
+constexpr std::int64_t kLeastTogether = 1024;  // taps of an output that all warps of a block sum, if it has to be
 
 Dtype sums_in_double(const Problem& p) { return is_complex(p.dtype) ? kComplex128 : kF64; }
 
@@ -163,9 +164,7 @@ Limited by: what limits the rung inside, in double
         chosen.inner->rung->launch(*chosen.inner, doubles, chosen.inner->on_device, memory + chosen.places.own, stream);
         Check c = check_of(chosen, p, job);
         c.from = outputs;
-        c.input_type = p.dtype;
-        c.input_bytes = stored_bytes(p.dtype);
-        c.in = static_cast<const char*>(job.in) - job.in_first * job.in_stride * c.input_bytes;
+        c.in = samples;
         c.taps = on_device.taps;
         c.filter_elements = prepared.taps_pitch_bytes / stored_bytes(p.taps_dtype);
         c.out = job.out;
@@ -191,18 +190,22 @@ private:
         c.walk = output_walk(chosen.out, p, job);
         const auto axis = [&](const core::Axis& a, std::size_t role) -> SumAxis {
             c.places[role] = chosen.out.axes.at(role).index;
-            return {a.n, a.k, a.origin, sample_step(p, job, role), a.boundary};
+            return {a.n, a.k, a.origin, a.in_stride, a.boundary};
         };
-        c.x = axis(p.x, WalkSide::kX);
-        c.y = axis(p.y, WalkSide::kY);
-        c.z = axis(p.z, WalkSide::kZ);
-        for (const std::size_t role : {std::size_t{WalkSide::kChannels}, std::size_t{WalkSide::kBatch}}) {
+        const Problem& inner = chosen.inner->problem;
+        c.x = axis(inner.x, WalkSide::kX);
+        c.y = axis(inner.y, WalkSide::kY);
+        c.z = axis(inner.z, WalkSide::kZ);
+        const auto step = [&](std::size_t role, const core::Batch& rows) {
             const int index = chosen.out.axes.at(role).index;
-            if (index >= 0) { c.in_steps[index] = sample_step(p, job, role); }
-        }
+            if (index >= 0) { c.in_steps[index] = rows.in_stride; }
+        };
+        step(WalkSide::kChannels, inner.channels);
+        step(WalkSide::kBatch, inner.batch);
         c.filters = p.filters;
         c.filter_axis = p.filters == 1 ? -1 : chosen.out.axes.at(p.rank == 1 ? WalkSide::kBatch : WalkSide::kChannels).index;
         c.least = chosen.least;
+        c.together = p.taps() >= kLeastTogether ? 1 : 0;
         return c;
     }
 

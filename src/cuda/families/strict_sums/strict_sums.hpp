@@ -36,12 +36,11 @@ struct Check {
     int places[3];                           // which of its axes x, y and z are, or -1
     std::int64_t in_steps[Walk::kMostAxes];  // of samples, of its other axes
     SumAxis x, y, z;
-    const void* in;
-    Dtype input_type;
-    int input_bytes;   // of a sample
+    const void* in;    // samples in double, one after the other
     const void* taps;  // in correlation order
     std::int64_t filters, filter_elements;
     int filter_axis;  // of the walk: filter number is its place % filters; -1: 0
+    int together;     // whether all warps of a block sum an output together
     void* out;
     const unsigned* largest;
     double least;      // an output, or its part, that is so many times the largest sample has kept it

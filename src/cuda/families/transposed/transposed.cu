@@ -18,10 +18,11 @@ template <class Raw, bool kToRows>
 __global__ void __launch_bounds__(kThreads, 5) transpose_kernel(const __grid_constant__ Passage p) {
     constexpr int kElements = kTileElements<sizeof(Raw)>;
     constexpr int kEach = kElements / kThreads;
-    __shared__ Raw tile[kElements + 32];
+    constexpr int kOfWord = sizeof(Raw) < 4 ? 4 / sizeof(Raw) : 1;
+    __shared__ Raw tile[kElements + (kOfWord == 1 ? 32 : 64 * kOfWord)];
     const int lines = 1 << p.lines_log2;
     const int width = kElements >> p.lines_log2;  // samples of a tile
-    const int pitch = width + (32 >> p.lines_log2);
+    const int pitch = width + (lines > 32 ? kOfWord : 32 >> p.lines_log2);
     std::int64_t rest = blockIdx.x;
     const auto take = [&](std::int64_t length) {
         if (length == 1) { return std::int64_t{0}; }
@@ -31,7 +32,7 @@ __global__ void __launch_bounds__(kThreads, 5) transpose_kernel(const __grid_con
     };
     const std::int64_t first_line = take(p.near_tiles) << p.lines_log2;
     const std::int64_t first_sample = take(p.sample_tiles) * width;
-    const std::int64_t packed = (rest * p.near + first_line) * p.samples + first_sample;
+    const std::int64_t packed = (rest * p.near + first_line) * p.pitch + first_sample;
     std::int64_t apart = first_line * p.apart.near + first_sample * p.apart.sample;
     rest += p.first_other;
 #pragma unroll
@@ -60,8 +61,8 @@ __global__ void __launch_bounds__(kThreads, 5) transpose_kernel(const __grid_con
         const int samples_step = lines_step != 0 ? 0 : kThreads;
         int line = static_cast<int>(threadIdx.x) >> width_log2;
         int sample = static_cast<int>(threadIdx.x) & (width - 1);
-        std::int64_t at = packed + line * p.samples + sample;
-        const std::int64_t at_step = lines_step * p.samples + samples_step;
+        std::int64_t at = packed + line * p.pitch + sample;
+        const std::int64_t at_step = lines_step * p.pitch + samples_step;
 #pragma unroll
         for (int i = 0; i < kEach; ++i) {
             body(i, line * pitch + sample, at, line < lines_there && sample < samples_there);
@@ -70,7 +71,7 @@ __global__ void __launch_bounds__(kThreads, 5) transpose_kernel(const __grid_con
             at += at_step;
             if (sample >= width) {
                 sample -= width;
-                at += p.samples - width;
+                at += p.pitch - width;
                 ++line;
             }
             asm volatile("" : "+l"(at));

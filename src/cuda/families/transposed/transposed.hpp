@@ -14,6 +14,8 @@ inline constexpr int kThreads = 256;
 
 /// Elements of a tile of so many bytes each: a power of two, 16 KB of them, and no more than 16 for each thread.
 constexpr int tile_elements(int bytes) { return bytes <= 4 ? 16 * kThreads : 16 * 1024 / bytes; }
+/// Lines of a tile at most: of 32 bits and more a line of memory or two, of less half of one.
+constexpr std::int64_t most_lines(int bytes) { return bytes < 4 ? 64 : 32; }
 template <int kBytes>
 inline constexpr int kTileElements = tile_elements(kBytes);
 
@@ -30,12 +32,13 @@ struct Passage {
     const void* from;
     void* to;
     Side apart;            // the side that is not packed
-    std::int64_t samples;  // of a row, on the packed side from one row to the next
+    std::int64_t samples;  // of a row
+    std::int64_t pitch;    // on the packed side, from one row to the next
     std::int64_t near;     // rows along that axis
     std::int64_t lengths[Rows::kMostOthers];
     std::int64_t first_other;  // of all others' combinations, where the rows begin
     std::int64_t near_tiles, sample_tiles;
-    int lines_log2;  // of a tile: up to 32 lines
+    int lines_log2;  // of a tile
 };
 
 using Kernel = void (*)(Passage);

@@ -34,6 +34,8 @@ struct Case {
     std::int64_t nan_at = -1;  // of row 1
     bool to_double = false;    // outputs, whose sums are f32
     bool turned = false;       // outputs: row after row
+    int staged_bytes = 16;     // at a time
+    bool own = false;          // filters, of each row of each group
 };
 
 std::int64_t index_at(Boundary boundary, std::int64_t at, std::int64_t n) {
@@ -78,7 +80,8 @@ void expect_right(const Case& c, std::uint64_t seed) {
     if constexpr (std::is_same_v<Raw, T>) {
         if (c.nan_at >= 0) { in[(c.nan_at * c.rows + 1) * kParts] = std::numeric_limits<T>::quiet_NaN(); }
     }
-    std::vector<T> taps(static_cast<std::size_t>(c.k));
+    const std::int64_t filters = c.own ? c.batch * c.rows : 1;
+    std::vector<T> taps(static_cast<std::size_t>(c.k * filters));
     for (T& tap : taps) { tap = static_cast<T>(between(-100, 100, random)) / 100; }
     std::vector<X> out(static_cast<std::size_t>(all));
     std::fill_n(reinterpret_cast<T*>(out.data()), all * kParts, std::numeric_limits<T>::infinity());
@@ -105,7 +108,11 @@ void expect_right(const Case& c, std::uint64_t seed) {
     g.start = -a.origin - g.skip;
     g.segments = static_cast<int>((c.n + g.outputs - 1) / g.outputs);
     g.real_taps = 1;
-    g.staged = c.staged ? 1 : 0;
+    g.staged = c.staged ? c.staged_bytes : 0;
+    g.filter_bytes = c.k * static_cast<std::int64_t>(sizeof(T));
+    g.spectrum_row = c.own ? kPoints * kWarps : 0;
+    g.row_steps.near = c.own ? 1 : 0;
+    g.row_steps.others[0] = c.own ? c.rows : 0;
     g.out_by_lines = c.turned ? 1 : 0;
     g.near_first = c.rows > 1 ? 1 : 0;
     g.spectrum_in_block = c.block_spectrum ? 1 : 0;
@@ -113,8 +120,7 @@ void expect_right(const Case& c, std::uint64_t seed) {
     rows.near = {c.rows, 1, c.turned ? c.n : 1};
     for (cuda::RowAxis& axis : rows.others) { axis = {}; }
     rows.others[0] = {c.batch, c.n * c.rows, c.n * c.rows};
-    rows.filters = 1;
-    rows.batch_axis = -1;
+    rows.filters = filters;
     rows.lines = c.lines;
     rows.near_tiles = (c.rows + c.lines - 1) / c.lines;
     rows.tiles = rows.near_tiles * g.segments * c.batch;
@@ -146,8 +152,10 @@ void expect_right(const Case& c, std::uint64_t seed) {
     std::vector<Complex> tables = pairs_of_warps(kWarps, kComplex, kCouples);
     const auto append = [&](const std::vector<Complex>& more) { tables.insert(tables.end(), more.begin(), more.end()); };
     append(in_order(Sizes::kTwiddleTable ? twiddles_of(kWarps, kComplex, true) : twiddles_in_rows(kWarps, kComplex)));
-    const auto tap = [&](std::int64_t t) { return Complex(static_cast<double>(taps[static_cast<std::size_t>(t)])); };
-    append(in_order(undo_lanes(Spectra(kWarps, kComplex).of(tap, c.k, g.skip), kWarps, kComplex)));
+    for (std::int64_t f = 0; f < filters; ++f) {
+        const auto tap = [&](std::int64_t t) { return Complex(static_cast<double>(taps[static_cast<std::size_t>(f * c.k + t)])); };
+        append(in_order(undo_lanes(Spectra(kWarps, kComplex).of(tap, c.k, g.skip), kWarps, kComplex)));
+    }
     const std::vector<T> of_kernel = rounded<T>(tables);
     std::vector<uint4> table_vectors(of_kernel.size() * sizeof(T) / sizeof(uint4) + 1);
     std::memcpy(table_vectors.data(), of_kernel.data(), of_kernel.size() * sizeof(T));
@@ -174,7 +182,8 @@ void expect_right(const Case& c, std::uint64_t seed) {
                         const Raw* const one = in + ((group * c.n + at) * c.rows + row) * kParts;
                         x = {static_cast<double>(one[0]), kComplex ? static_cast<double>(one[kParts - 1]) : 0.0};
                     }
-                    sum += x * static_cast<double>(taps[static_cast<std::size_t>(t)]);
+                    const std::int64_t filter = c.own ? group * c.rows + row : 0;
+                    sum += x * static_cast<double>(taps[static_cast<std::size_t>(filter * c.k + t)]);
                 }
                 const std::int64_t to = c.turned ? (group * c.rows + row) * c.n + o : (group * c.n + o) * c.rows + row;
                 const T* const got = reinterpret_cast<const T*>(&out[static_cast<std::size_t>(to)]);
@@ -220,6 +229,25 @@ TEST(TilesOnHost, TwoWarpsASegment) {
                            13);
     expect_right<float2, 2>({.n = 3001, .k = 601, .rows = 4, .lines = 4, .boundary = cuda::kNearest, .staged = true}, 14);
     expect_right<float2, 2>({.n = 3001, .k = 601, .rows = 2, .lines = 2, .block_spectrum = false}, 15);
+}
+
+// Rows that lie on 8 bytes only.
+TEST(TilesOnHost, SamplesInPieces) {
+    expect_right<float, 2>({.n = 5001, .k = 1301, .rows = 14, .lines = 8, .staged = true, .staged_bytes = 8}, 16);
+    expect_right<float, 2>(
+        {.n = 3001, .k = 1301, .rows = 10, .lines = 8, .boundary = cuda::kReflect, .staged = true, .batch = 2, .staged_bytes = 8},
+        17);
+    expect_right<double, 2>({.n = 5001, .k = 1301, .rows = 5, .lines = 4, .staged = true, .staged_bytes = 8}, 18);
+    expect_right<float, 4>(
+        {.n = 9001, .k = 2301, .rows = 6, .lines = 4, .boundary = cuda::kWrap, .staged = true, .staged_bytes = 8}, 24);
+}
+
+TEST(TilesOnHost, FiltersAlongSeveralAxes) {
+    expect_right<float, 1>(
+        {.n = 3001, .k = 301, .rows = 5, .lines = 3, .batch = 2, .block_spectrum = false, .nan_at = 1700, .own = true}, 61);
+    expect_right<float, 2>(
+        {.n = 3001, .k = 1301, .rows = 8, .lines = 8, .staged = true, .batch = 2, .block_spectrum = false, .own = true}, 62);
+    expect_right<float, 4>({.n = 9001, .k = 2301, .rows = 3, .lines = 2, .batch = 3, .block_spectrum = false, .own = true}, 63);
 }
 
 TEST(TilesOnHost, ManyWarpsASegment) {

@@ -20,7 +20,7 @@ Limited by: instructions and shared memory about alike, then the signal that is 
         : SegmentRung(kHead,
                       {.source = "src/cuda/families/overlap_save/segment/overlap_save.cuh",
                        .takes_pieces = 1,
-                       .takes_outer = 1,
+                       .takes_outer = 2,
                        .is_local = 0},
                       kWarpCounts, segment_kernel_of, "a multiprocessor") {}
 };

@@ -1,9 +1,11 @@
 // How rows are cut into segments, and which kernels take them.
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <limits>
 
 #include "cuda/check.hpp"
+#include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/types.hpp"
 #include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
@@ -48,18 +50,42 @@ bool may_come_ahead(const Problem& p, int warps, const Kernel& kernel, int in_bl
            bytes + kAheadStageBytes <= device.shared_bytes_per_block;
 }
 
-int staged_lines_of(const Problem& p, const Rows& rows, std::int64_t in_sample, std::uintptr_t address, const Kernel& kernel,
-                    int warps, int in_block, const cuda_abi::Device& device) {
+Staging staging_of(const Problem& p, const Rows& rows, std::int64_t in_sample, std::uintptr_t address, const Kernel& kernel,
+                   int warps, int in_block, const cuda_abi::Device& device) {
     const Dtype sums = sums_of(p);
-    const int lines = may_come_ahead(p, warps, kernel, in_block, device) ? 32 / stored_bytes(sums) : kernel.staged_lines;
-    if (lines == 0 || in_block < lines || device.major < 8) { return 0; }
-    const auto whole = [&](std::int64_t elements) { return elements * rows.input_bytes % 16 == 0; };
-    bool vectors = rows.near.in == 1 && std::abs(in_sample) > 1 && whole(lines) && whole(rows.near.length) && whole(in_sample) &&
-                   address % 16 == 0;
-    for (const RowAxis& axis : rows.others) { vectors = vectors && (axis.length == 1 || whole(axis.in)); }
-    const bool comes = vectors && rows.near.length >= lines && p.x.boundary != kConstant &&
-                       goes_straight(p.dtype, rows.input_bytes, sums) && goes_straight(p.output_dtype, rows.output_bytes, sums);
-    return comes ? lines : 0;
+    const bool ahead = may_come_ahead(p, warps, kernel, in_block, device);
+    const int lines = ahead ? 32 / stored_bytes(sums) : kernel.staged_lines;
+    const bool comes = lines != 0 && in_block >= lines && device.major >= 8 && rows.near.in == 1 && std::abs(in_sample) > 1 &&
+                       rows.near.length >= lines && p.x.boundary != kConstant && goes_straight(p.dtype, rows.input_bytes, sums) &&
+                       goes_straight(p.output_dtype, rows.output_bytes, sums);
+    if (!comes) { return {}; }
+    // What rows lie on. Of one warp a segment others compute meanwhile, and parts of 16 bytes are slower (detours.md).
+    const int least = ahead || is_complex(sums) || rows.input_bytes < 4 ? 16 : 8;
+    for (int bytes = 16; bytes >= least; bytes /= 2) {
+        const auto whole = [&](std::int64_t elements) { return elements * rows.input_bytes % bytes == 0; };
+        bool fits =
+            whole(lines) && whole(rows.near.length) && whole(in_sample) && address % static_cast<std::uintptr_t>(bytes) == 0;
+        for (const RowAxis& axis : rows.others) { fits = fits && (axis.length == 1 || whole(axis.in)); }
+        if (fits) { return {lines, bytes}; }
+    }
+    return {};
+}
+
+bool goes_by_twos(const PointType& type, int warps) { return type.is_complex && warps == 2; }
+
+int lines_together(const Rows& rows, std::int64_t in_sample, std::int64_t out_sample, int in_block, const PointType& type,
+                   int warps) {
+    const auto filling = [](std::int64_t sample, std::int64_t row, int bytes) {
+        const std::int64_t step = std::abs(row);
+        return row == 0 || std::abs(sample) <= step ? 1 : std::max<std::int64_t>(kSectorBytes / (step * bytes), 1);
+    };
+    const std::int64_t filled =
+        std::max(filling(in_sample, rows.near.in, rows.input_bytes), filling(out_sample, rows.near.out, rows.output_bytes));
+    const int most = warps == 1 ? std::max(in_block / 2, 1) : in_block;
+    const std::int64_t wanted = std::min<std::int64_t>({filled, most, rows.near.length});
+    const std::int64_t lines = divide_up(rows.near.length, divide_up(rows.near.length, wanted));
+    return static_cast<int>(goes_by_twos(type, warps) ? std::int64_t{1} << (std::bit_width(static_cast<std::uint64_t>(lines)) - 1)
+                                                      : lines);
 }
 
 int best_warps(KernelOf kernel_of, std::span<const int> warp_counts, const Problem& p, const cuda_abi::Device& device) {

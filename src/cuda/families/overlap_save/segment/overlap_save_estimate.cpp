@@ -116,9 +116,13 @@ constexpr std::array<double, 5> kTilesFactors{1.4, 1.75, 2.3, 2.4, 2.93};
 // By way of shared memory, of two and four warps: 1,023 and 2,047 taps 349 and 454, 2,047 and 4,095 530 and 633; (12, 4643, 128),
 // 3,216 taps 77.
 constexpr std::array<double, 5> kStagedFactors{1.4, 1.38, 2, 2, 2.93};
+// Of that where rows lie on 8 bytes only: (35188, 594) f32, 1,456 taps, H200, 170 us, straight from memory 206.
+constexpr double kInPieces = 1.3;
 // Of that where a tile has all lines that memory has side by side: (2^22, 3), 127 taps by one warp 57, 4,095 by four 97.
 constexpr double kWholeLines = 0.6;
 constexpr double kTilesShareOfCopy = 0.8;
+// Of rows side by side with filters of their own, whose spectra come with every tile: (1202881, 8) f32, 3,939 taps, H200, 111 us.
+constexpr double kOwnSpectrumInTiles = 1.15;
 // Segments that read what a boundary repeats, besides, and the first of them: (6746, 457, 3), 261 taps, reflected, 177 us, (3433,
 // 227) with 1,545 31.
 constexpr double kTilesEdge = 0.6;
@@ -136,10 +140,12 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), cut.warps) - kWarpCounts.begin());
     const Rows lines = rows_of(p);
     const int in_block = segments_of_block(kernel, cut.warps, device);
-    const int staged_lines = staged_lines_of(p, lines, p.x.in_stride, 0, kernel, cut.warps, in_block, device);
+    const auto [staged_lines, staged_bytes] = staging_of(p, lines, p.x.in_stride, 0, kernel, cut.warps, in_block, device);
     const bool staged = staged_lines != 0;
     const bool ahead = staged && !is_complex(p.dtype) && may_come_ahead(p, cut.warps, kernel, in_block, device);
-    const std::int64_t most = staged ? staged_lines : std::min<std::int64_t>(lines.near.length, in_block);
+    const std::int64_t most =
+        staged ? staged_lines
+               : lines_together(lines, p.x.in_stride, p.x.out_stride, std::max(in_block, 1), point_type_of(p), cut.warps);
     // Parts of a sector that a block copies come from the cache, where its neighbours' have brought them.
     const auto together = static_cast<double>(staged ? std::max<std::int64_t>(most, kSectorBytes / lines.input_bytes) : most);
     // Of rows that go together as many as in any other tile: (2^22, 3), 4,095 taps, by eight warps, two rows and one, 120 us, by
@@ -149,20 +155,24 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     const double emptiness = static_cast<double>(made) / static_cast<double>(lines.near.length);
     const bool whole_lines = !staged && std::abs(lines.near.in) == 1 && lines.near.length == std::abs(p.x.in_stride) && tiles == 1;
     const double factor = ahead    ? kAheadFactor
-                          : staged ? kStagedFactors.at(at)
+                          : staged ? kStagedFactors.at(at) * (staged_bytes < 16 ? kInPieces : 1)
                                    : kTilesFactors.at(at) * (whole_lines ? kWholeLines : 1);
     const bool repeats = p.x.boundary > kConstant && !ahead;
     const double at_edges = repeats ? kTilesEdge * edges_of(p, cut) / std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) : 0;
     // Samples that come ahead are widened while others wait.
     const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
     const double seconds = ahead ? kSegmentSeconds.front() * others : segment_seconds(p, cut.warps, device);
-    const double busy = rounds * emptiness * seconds * factor * (1 + at_edges);
+    const double spectra = p.filters > 1 && std::abs(lines.near.in) < std::abs(p.x.in_stride) ? kOwnSpectrumInTiles : 1;
+    const double busy = rounds * emptiness * seconds * factor * (1 + at_edges) * spectra;
     // Where lanes go across rows, what a block's lines have side by side of a sector.
     const auto touched = [&](std::int64_t sample, std::int64_t row, int bytes) {
         const bool across = lines.near.length > 1 && row != 0 && std::abs(row) < std::abs(sample);
         if (!across) { return bytes_touched(sample, bytes); }
-        const double step = bytes_touched(row, bytes);
-        return std::min(std::max(step, double{kSectorBytes} / together), std::abs(static_cast<double>(sample)) * bytes / together);
+        // Samples that do not lie on whole sectors touch one more: (459128, 42) f32, 845 taps, H200, 159 us.
+        const std::int64_t pitch = std::abs(sample) * bytes;
+        const auto on = static_cast<double>(std::min<std::int64_t>(pitch & -pitch, kSectorBytes));
+        const double wide = std::max(together * bytes_touched(row, bytes) + kSectorBytes - on, double{kSectorBytes});
+        return std::min(wide, static_cast<double>(pitch)) / together;
     };
     const double bytes =
         rows * (static_cast<double>(p.x.n) * touched(p.x.in_stride, lines.near.in, stored_bytes(p.dtype)) +

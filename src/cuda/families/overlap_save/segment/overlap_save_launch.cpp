@@ -8,6 +8,7 @@
 
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/row_order.hpp"
 #include "cuda/families/common/taken.hpp"
 #include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
 #include "cuda/launch.hpp"
@@ -89,26 +90,6 @@ Segments segments_of(const Prepared& prepared, const SegmentPlan& plan, const Jo
     return g;
 }
 
-// Complex segments of two warps have code for each, which warps of memory order must not share: their lines are a power of two.
-bool goes_by_twos(const SegmentPlan& plan) { return plan.type.is_complex && plan.cut.warps == 2; }
-
-// How many neighbouring rows' segments come and go together: as many as fill what memory reads at once, where rows lie closer than
-// samples. Of one warp a segment half of a block's at most, so that others compute while they come; of more, one team is better
-// than sectors in parts: 511 taps by two warps, (2^20, 64), 8 together 449 us, 4 750 (H100).
-int lines_together(const Rows& rows, const Arguments& a, int in_block, const SegmentPlan& plan) {
-    const auto filling = [](std::int64_t sample, std::int64_t row, int bytes) {
-        const std::int64_t step = std::abs(row);
-        return row == 0 || std::abs(sample) <= step ? 1 : std::max<std::int64_t>(kSectorBytes / (step * bytes), 1);
-    };
-    const std::int64_t filled =
-        std::max(filling(a.in_sample, rows.near.in, rows.input_bytes), filling(a.out_sample, rows.near.out, rows.output_bytes));
-    const int most = plan.cut.warps == 1 ? std::max(in_block / 2, 1) : in_block;
-    const std::int64_t wanted = std::min<std::int64_t>({filled, most, rows.near.length});
-    const std::int64_t lines = divide_up(rows.near.length, divide_up(rows.near.length, wanted));
-    return static_cast<int>(goes_by_twos(plan) ? std::int64_t{1} << (std::bit_width(static_cast<std::uint64_t>(lines)) - 1)
-                                               : lines);
-}
-
 // The fewest lines with which the device has room for all tiles at once, if they are half as many at most: then what is read by
 // parts of sectors comes from the cache, and more multiprocessors work.
 int lines_of_few(const Rows& rows, const Segments& g, const SegmentPlan& plan, int lines, std::int64_t multiprocessors) {
@@ -116,8 +97,9 @@ int lines_of_few(const Rows& rows, const Segments& g, const SegmentPlan& plan, i
     for (const RowAxis& axis : rows.others) { others *= axis.length; }
     if (others > multiprocessors) { return lines; }
     const std::int64_t least = divide_up(rows.near.length, multiprocessors / others);
-    const std::int64_t fewest =
-        goes_by_twos(plan) ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least))) : least;
+    const std::int64_t fewest = goes_by_twos(plan.type, plan.cut.warps)
+                                    ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)))
+                                    : least;
     return 2 * fewest <= lines ? static_cast<int>(fewest) : lines;
 }
 
@@ -152,22 +134,27 @@ void launch_tiles(const Prepared& prepared, const SegmentPlan& plan, const Job& 
     g.filter_bytes = prepared.taps_pitch_bytes;
     g.segments = static_cast<int>(divide_up(a.count, plan.cut.outputs));
     g.rows = rows_of(p, own);
-    int staged_lines = staged_lines_of(p, g.rows, a.in_sample, reinterpret_cast<std::uintptr_t>(a.in), kernel, plan.cut.warps,
-                                       kernel.in_block, prepared.device);
-    const int lines = staged_lines != 0 ? staged_lines : lines_together(g.rows, a, kernel.in_block, plan);
+    const RowOrder order = row_order(p, own);
+    g.row_steps.near = order.steps.front();
+    std::copy(order.steps.begin() + 1, order.steps.end(), g.row_steps.others);
+    Staging staging = staging_of(p, g.rows, a.in_sample, reinterpret_cast<std::uintptr_t>(a.in), kernel, plan.cut.warps,
+                                 kernel.in_block, prepared.device);
+    const int lines = staging.lines != 0
+                          ? staging.lines
+                          : lines_together(g.rows, a.in_sample, a.out_sample, kernel.in_block, plan.type, plan.cut.warps);
     const int fewer = lines_of_few(g.rows, g, plan, lines, prepared.device.multiprocessors);
-    if (fewer < lines) { staged_lines = 0; }
+    if (fewer < lines) { staging = {}; }
     set_tiles(g.rows, fewer, g.segments);
     g.out_by_lines = std::abs(a.out_sample) < std::abs(g.rows.near.out) ? 1 : 0;
     g.near_first = std::abs(g.rows.near.in) < std::abs(a.in_sample) || std::abs(g.rows.near.out) < std::abs(a.out_sample) ? 1 : 0;
     const std::int64_t multiprocessors = prepared.device.multiprocessors;
     std::int64_t teams = std::min<std::int64_t>(kernel.in_block / g.rows.lines, divide_up(g.rows.tiles, multiprocessors));
-    const bool ahead = staged_lines != 0 && kernel.may_come_ahead && comes_ahead(p, g.rows.tiles, teams * multiprocessors);
+    const bool ahead = staging.lines != 0 && kernel.may_come_ahead && comes_ahead(p, g.rows.tiles, teams * multiprocessors);
     if (ahead && teams == 3) { teams = 4; }
     const std::int64_t blocks = std::min(divide_up(g.rows.tiles, teams), multiprocessors);
     const auto segments = static_cast<int>(teams) * g.rows.lines;
     g.spectrum_in_block = kernel.spectrum_bytes != 0 && p.filters == 1 && g.spectrum_first == 0 ? 1 : 0;
-    g.staged = staged_lines != 0 ? 1 : 0;
+    g.staged = staging.bytes;
     set_step(g.after, g, blocks * teams);
     const std::size_t bytes = shared_bytes(kernel, segments) + (g.spectrum_in_block != 0 ? kernel.spectrum_bytes : 0);
     launch_kernel(ahead ? ahead_kernel(plan.type.is_complex) : kernel.function, static_cast<unsigned>(blocks),

@@ -1,5 +1,8 @@
 #include "cuda/families/overlap_save/segment/overlap_save_rung.hpp"
 
+#include <cstdlib>
+
+#include "core/problem/arrange.hpp"
 #include "cuda/check.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/taken.hpp"
@@ -30,6 +33,14 @@ Refusal SegmentRung::supports(const Problem& p, const cuda_abi::Device& device) 
         return "integers are exact on the CPU only";
     }
     if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
+    if (core::filter_sets(p) != 1) {
+        if (p.taps_come_later || p.filters != core::filter_sets(p) * (p.batch.taps_stride == 0 ? 1 : p.batch.length)) {
+            return "filters along several axes: takes as many as there are rows of these, when the plan is made";
+        }
+        const Rows rows = rows_of(p);
+        const bool across = rows.near.length > 1 && std::abs(rows.near.in) < std::abs(p.x.in_stride);
+        if (!across) { return "filters along several axes: takes those of rows that lie closer than samples"; }
+    }
     if (best_warps(kernel_of_, warp_counts_, p, device) == 0) {
         return std::to_string(p.x.k) + " taps: more than a segment in " + where_ + "'s shared memory has room for";
     }
@@ -64,7 +75,7 @@ std::unique_ptr<const Chosen> SegmentRung::load(const Prepared& prepared) const 
     const Cut cut = cut_of_plan(kernel_of_, warp_counts_, prepared);
     auto chosen = std::make_unique<ChosenSegments>();
     chosen->plan = load_segments(kernel_of_, prepared, cut);
-    chosen->by_rows = takes_rows(p, cut.warps, prepared.device);
+    chosen->by_rows = !p.has_outer() && takes_rows(p, cut.warps, prepared.device);
     if (chosen->by_rows) {
         chosen->rows = load_rows(prepared, cut.warps);
     } else {

@@ -57,10 +57,21 @@ bool goes_by_tiles(KernelOf kernel_of, const Problem& p, int warps);
 
 /// Whether tiles' samples may come ahead, `kernel` being the one of tiles and `in_block` the segments that a block of it holds.
 bool may_come_ahead(const Problem& p, int warps, const Kernel& kernel, int in_block, const cuda_abi::Device& device);
-/// How many lines of a tile come 16 bytes at a time by way of shared memory; 0: samples come straight from memory. Of rows whose
-/// first sample is at `address`, samples `in_sample` elements apart.
-int staged_lines_of(const Problem& p, const Rows& rows, std::int64_t in_sample, std::uintptr_t address, const Kernel& kernel,
-                    int warps, int in_block, const cuda_abi::Device& device);
+/// How many lines of a tile come by way of shared memory, so many bytes at a time; 0: samples come straight from memory.
+struct Staging {
+    int lines = 0, bytes = 0;
+};
+/// Of rows whose first sample is at `address`, samples `in_sample` elements apart.
+Staging staging_of(const Problem& p, const Rows& rows, std::int64_t in_sample, std::uintptr_t address, const Kernel& kernel,
+                   int warps, int in_block, const cuda_abi::Device& device);
+
+/// Complex segments of two warps have code for each, which warps of memory order must not share: their lines are a power of two.
+bool goes_by_twos(const PointType& type, int warps);
+/// How many neighbouring rows' segments come and go together where they are not staged: as many as fill what memory reads at once,
+/// where rows lie closer than samples. Of one warp a segment half of a block's at most, so that others compute while they come; of
+/// more, one team is better than sectors in parts: 511 taps by two warps, (2^20, 64), 8 together 449 us, 4 750 (H100).
+int lines_together(const Rows& rows, std::int64_t in_sample, std::int64_t out_sample, int in_block, const PointType& type,
+                   int warps);
 
 /// Of those numbers of warps the one that is predicted to be the fastest; 0: none has room.
 int best_warps(KernelOf kernel_of, std::span<const int> warp_counts, const Problem& p, const cuda_abi::Device& device);

@@ -176,13 +176,13 @@ struct TileDigits {
         t.tile = g.near_first != 0 ? of[1] : of[0];
         t.in = first * rows.near.in;
         t.out = first * rows.near.out;
-        t.row = rows.batch_axis < 0 ? first : 0;
+        t.row = first * g.row_steps.near;
         t.lines = static_cast<int>(min(rows.near.length - first, std::int64_t{rows.lines}));
 #pragma unroll
         for (int i = 0; i < Rows::kMostOthers; ++i) {
             t.in += of[2 + i] * rows.others[i].in;
             t.out += of[2 + i] * rows.others[i].out;
-            if (rows.batch_axis == i) { t.row = of[2 + i]; }
+            t.row += of[2 + i] * g.row_steps.others[i];
         }
         return t;
     }

@@ -1,6 +1,8 @@
 // How samples of tiles come to threads in memory order: straight from memory, or by way of shared memory.
 #pragma once
 
+#include <cstdint>
+
 #include "cuda/families/overlap_save/segment/overlap_save_tile_places.cuh"
 #include "cuda/primitives/copy_async.cuh"
 #include "cuda/primitives/lines/runs.cuh"
@@ -225,24 +227,35 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
     wait_copies<0>();
 }
 
-/// The samples of a tile to a stage, 16 bytes of neighbouring lines at a time, asynchronously; zeros where nothing is read. By
-/// `threads` threads, a power of two.
-template <int kSamples>
+/// As copy_16_or_zeros_async(), of 8 bytes.
+__device__ __forceinline__ void copy_8_or_zeros_async(void* to_shared, const void* from_global, bool is_read) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from_global), "r"(is_read ? 8 : 0) : "memory");
+#else
+    *static_cast<uint2*>(to_shared) = is_read ? *static_cast<const uint2*>(from_global) : uint2{};
+#endif
+}
+
+/// The samples of a tile to a stage, Segments::staged bytes of neighbouring lines at a time, asynchronously; zeros where nothing is
+/// read. By `threads` threads, a power of two. kWhole: 16 bytes at a time.
+template <int kSamples, bool kWhole = false>
 __device__ __forceinline__ void fill_stage(const Arguments& a, const Segments& g, char* stage, const KeptTile& tile, int thread,
                                            int threads) {
     const Rows& rows = g.rows;
     const int row_bytes = rows.lines * rows.input_bytes;
-    const int vectors = row_bytes / 16;  // a power of two
+    const int unit = kWhole ? 16 : g.staged;
+    const int vectors = row_bytes / unit;  // a power of two
     const int part = thread & (vectors - 1);
     const int step = threads / vectors;
     const std::int64_t start = g.start + tile.first_output;
     const std::int64_t length = a.in_last - a.in_first;
-    const int needed = 16 * part < tile.lines * rows.input_bytes ? g.used - (g.outputs - tile.wanted) : 0;
+    const int needed = unit * part < tile.lines * rows.input_bytes ? g.used - (g.outputs - tile.wanted) : 0;
     const bool inside = start + g.skip >= 0 && start + g.used <= length;
-    const char* const in = static_cast<const char*>(a.in) + tile.in * rows.input_bytes + 16 * part;
+    const char* const in = static_cast<const char*>(a.in) + tile.in * rows.input_bytes + unit * part;
     const std::int64_t pitch = a.in_sample * rows.input_bytes;
     int t = thread / vectors;
-    char* to = stage + t * row_bytes + 16 * part;
+    char* to = stage + t * row_bytes + unit * part;
     const char* from = in + (start + t) * pitch;
     const std::int64_t from_step = pitch * step;
 #pragma unroll 4
@@ -257,7 +270,12 @@ __device__ __forceinline__ void fill_stage(const Arguments& a, const Segments& g
             is_read = is_read && at >= 0 && at < length;
             source = in + at * pitch;
         }
-        copy_16_or_zeros_async(to, is_read ? source : static_cast<const char*>(a.in), is_read);
+        if (!is_read) { source = static_cast<const char*>(a.in); }
+        if (!kWhole && unit == 8) {
+            copy_8_or_zeros_async(to, source, is_read);
+        } else {
+            copy_16_or_zeros_async(to, source, is_read);
+        }
         from += from_step;
         to += step * row_bytes;
     }

@@ -210,8 +210,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     const auto fill_points = [&](const KeptTile& tile) {
         if (tile.number >= rows.tiles) { return; }
         const Who of = who.anew();
-        fill_stage<kSamples>(a, g, reinterpret_cast<char*>(points_of_team()), tile, of.own_line() * kStep + of.own_thread(),
-                             rows.lines * kStep);
+        fill_stage<kSamples, kComplex>(a, g, reinterpret_cast<char*>(points_of_team()), tile,
+                                       of.own_line() * kStep + of.own_thread(), rows.lines * kStep);
         commit_copies();
     };
     if constexpr (kAhead) {
@@ -266,7 +266,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             if (direction == 0 && passes) { fence_before_copy(); }
             __syncwarp();
             if (direction == 0 && passes) {
-                const std::int64_t row = state->row + (rows.batch_axis < 0 ? min(who.anew().own_line(), state->lines - 1) : 0);
+                const std::int64_t row = state->row + min(who.anew().own_line(), state->lines - 1) * g.row_steps.near;
                 const std::int64_t filter = rows.filters == 1 ? 0 : (rows.first_filter + row) % rows.filters;
                 part.start_copy(tables + kTables + g.spectrum_first + filter * g.spectrum_row + own_warp * kPoints);
             }
@@ -309,7 +309,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         const int mine = Parts::first(to.thread);
         const bool is_there = to.line < state->lines;
         const std::int64_t first_output = state->first_output;
-        const std::int64_t row = state->row + (rows.batch_axis < 0 ? to.line : 0);
+        const std::int64_t row = state->row + to.line * g.row_steps.near;
         using Outputs = SegmentOutputs<X, kWarps>;
         const Outputs outputs{a, g, row, first_output, is_there ? state->wanted : 0, to.thread, mine};
         const std::int64_t line_out = state->out + to.line * rows.near.out + (first_output + mine) * a.out_sample;

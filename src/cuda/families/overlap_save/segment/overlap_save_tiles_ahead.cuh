@@ -100,8 +100,8 @@ private:
     }
     __device__ __forceinline__ void fill(const Arguments& a, const Segments& g, char* stage, std::uint32_t number) const {
         const TeamThread<1> of = who_.anew();
-        fill_stage<kSamples>(a, g, place(g, stage, number), kept(number), 32 * of.own_line() + of.own_thread(),
-                             32 * kAheadLines<X>);
+        fill_stage<kSamples, true>(a, g, place(g, stage, number), kept(number), 32 * of.own_line() + of.own_thread(),
+                                   32 * kAheadLines<X>);
     }
     /// Starts a tile's copies, whose arrival its team waits for. Who wrote where the tile lies arrives besides: for what it wrote.
     __device__ __forceinline__ void fetch(const Arguments& a, const Segments& g, char* stage, std::uint32_t number) const {
