@@ -237,7 +237,7 @@ TEST(TilesOnHost, SamplesInPieces) {
     expect_right<float, 2>(
         {.n = 3001, .k = 1301, .rows = 10, .lines = 8, .boundary = cuda::kReflect, .staged = true, .batch = 2, .staged_bytes = 8},
         17);
-    expect_right<double, 2>({.n = 5001, .k = 1301, .rows = 5, .lines = 4, .staged = true, .staged_bytes = 8}, 18);
+    expect_right<double, 2>({.n = 5001, .k = 301, .rows = 5, .lines = 4, .staged = true, .staged_bytes = 8}, 18);
     expect_right<float, 4>(
         {.n = 9001, .k = 2301, .rows = 6, .lines = 4, .boundary = cuda::kWrap, .staged = true, .staged_bytes = 8}, 24);
 }
