@@ -118,6 +118,11 @@ constexpr std::array<double, 5> kTilesFactors{1.4, 1.75, 2.3, 2.4, 2.93};
 constexpr std::array<double, 5> kStagedFactors{1.4, 1.38, 2, 2, 2.93};
 // Of that where rows lie on 8 bytes only: (35188, 594) f32, 1,456 taps, H200, 170 us, straight from memory 206.
 constexpr double kInPieces = 1.3;
+// Of that in double: (70, 6043, 8) f64, 896 taps, H200, by two warps 59 us, by one, straight from memory, 45.
+constexpr double kStagedInDouble = 1.5;
+// Of complex ones by two warps, straight from memory: every second of (132, 176258) complex64, 1,106 taps, H200, 193 us, by four
+// 148.
+constexpr double kByTwos = 1.05;
 // Of that where a tile has all lines that memory has side by side: (2^22, 3), 127 taps by one warp 57, 4,095 by four 97.
 constexpr double kWholeLines = 0.6;
 constexpr double kTilesShareOfCopy = 0.8;
@@ -140,12 +145,12 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), cut.warps) - kWarpCounts.begin());
     const Rows lines = rows_of(p);
     const int in_block = segments_of_block(kernel, cut.warps, device);
+    const PointType type = point_type_of(p);
     const auto [staged_lines, staged_bytes] = staging_of(p, lines, p.x.in_stride, 0, kernel, cut.warps, in_block, device);
     const bool staged = staged_lines != 0;
     const bool ahead = staged && !is_complex(p.dtype) && may_come_ahead(p, cut.warps, kernel, in_block, device);
     const std::int64_t most =
-        staged ? staged_lines
-               : lines_together(lines, p.x.in_stride, p.x.out_stride, std::max(in_block, 1), point_type_of(p), cut.warps);
+        staged ? staged_lines : lines_together(lines, p.x.in_stride, p.x.out_stride, std::max(in_block, 1), type, cut.warps);
     // Parts of a sector that a block copies come from the cache, where its neighbours' have brought them.
     const auto together = static_cast<double>(staged ? std::max<std::int64_t>(most, kSectorBytes / lines.input_bytes) : most);
     // Of rows that go together as many as in any other tile: (2^22, 3), 4,095 taps, by eight warps, two rows and one, 120 us, by
@@ -154,9 +159,10 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     const std::int64_t made = tiles * divide_up(lines.near.length, tiles);
     const double emptiness = static_cast<double>(made) / static_cast<double>(lines.near.length);
     const bool whole_lines = !staged && std::abs(lines.near.in) == 1 && lines.near.length == std::abs(p.x.in_stride) && tiles == 1;
-    const double factor = ahead    ? kAheadFactor
-                          : staged ? kStagedFactors.at(at) * (staged_bytes < 16 ? kInPieces : 1)
-                                   : kTilesFactors.at(at) * (whole_lines ? kWholeLines : 1);
+    const double factor =
+        ahead    ? kAheadFactor
+        : staged ? kStagedFactors.at(at) * (staged_bytes < 16 ? kInPieces : 1) * (type.is_wide() ? kStagedInDouble : 1)
+                 : kTilesFactors.at(at) * (whole_lines ? kWholeLines : 1) * (goes_by_twos(type, cut.warps) ? kByTwos : 1);
     const bool repeats = p.x.boundary > kConstant && !ahead;
     const double at_edges = repeats ? kTilesEdge * edges_of(p, cut) / std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) : 0;
     // Samples that come ahead are widened while others wait.
