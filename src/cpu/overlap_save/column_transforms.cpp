@@ -34,7 +34,7 @@ constexpr std::array<double, kMostLog2 - kLeastLog2 + 1> kPointNs = {34, 38, 41,
 constexpr int kLanes = 16;
 constexpr std::int64_t kCacheLine = 64;
 // Of what tiles are predicted to take, which small ones exceed: 143 x 208 x 32 under 145 taps, at 1.1 times that, take 0.6 times as
-// long as in tiles, 3,000 samples of 32 rows under 300 taps at 1.4 0.6, under 600 at 2.1 1.25.
+// long as in tiles, 3,000 samples of 28 rows under 300 taps at 1.5 0.6, 10 x 3,000 x 32 under 600 at 2.1 1.25 (two threads).
 constexpr double kMostOfTiles = 1.6;
 // Groups of rows side by side that a task goes through.
 constexpr std::int64_t kMostGroups = 8;
