@@ -433,7 +433,7 @@ def sobel(input, axis=-1, output=None, mode="reflect", cval=0.0):
 
 
 # Floats of smaller images are rounded after each axis, as SciPy's are.
-_LARGE_LAPLACE = 2 << 20
+_LARGE_LAPLACE = 1 << 18
 
 
 def _laplace_at_once(image, output, axes, modes, cval):
