@@ -26,8 +26,8 @@ Problem side_by_side(std::int64_t pieces, std::int64_t length, std::int64_t rows
     return p;
 }
 
-Plan plan_of(const Problem& p, const void* taps, int threads = 2, Accuracy accuracy = Accuracy::standard) {
-    return make_plan(p, taps, {.device = "cpu", .accuracy = accuracy, .algorithm = "overlap_save", .threads = threads});
+Plan plan_of(const Problem& p, const void* taps, int threads = 2) {
+    return make_plan(p, taps, {.device = "cpu", .algorithm = "overlap_save", .threads = threads});
 }
 
 bool goes_side_by_side(const Plan& plan) { return plan.explain().find("rows side by side") != std::string::npos; }

@@ -64,6 +64,18 @@ void forward_columns(const FftTables<T>& t, std::int64_t strip, const FftSource<
     for (int p = 1; p < t.column_passes; ++p) { run(p, StripView<const T>{buffer.re, buffer.im, buffer.pitch}); }
 }
 
+// As dit_points(), of points whose factors all lanes share.
+template <int kRadix, class D, class T = hn::TFromD<D>>
+HWY_INLINE void column_dit_points(D d, Cx<D>* z, const FftPass<T>& pass, std::int64_t j) {
+    if constexpr (kRadix == 8) {
+        const T* const w = pass.chained + 8 * j;
+        twiddled_dft8(z, broadcast(d, w), broadcast(d, w + 2), broadcast(d, w + 4), broadcast(d, w + 6));
+    } else {
+        const T* const w = pass.twiddles + 6 * j;
+        twiddled_dft4(z, broadcast(d, w), broadcast(d, w + 2));
+    }
+}
+
 // On exchanged parts, as all inverses. kSink: the last one, which stores positions row * columns + column of the strip.
 template <int kRadix, bool kSink, class T, class Sink>
 HWY_NOINLINE bool column_dit_pass(const FftTables<T>& t, const FftPass<T>& pass, const StripView<const T>& from,
@@ -84,12 +96,8 @@ HWY_NOINLINE bool column_dit_pass(const FftTables<T>& t, const FftPass<T>& pass,
                 if (pass.step == 1) {
                     for (int m = 0; m < kRadix; ++m) { z[m] = mul(z[m], strip_twiddle(d, t, strip_w, block + m, c)); }
                     dft<kRadix>(z);
-                } else if constexpr (kRadix == 8) {
-                    const T* const w = pass.chained + 8 * j;
-                    twiddled_dft8(z, broadcast(d, w), broadcast(d, w + 2), broadcast(d, w + 4), broadcast(d, w + 6));
                 } else {
-                    const T* const w = pass.twiddles + 6 * j;
-                    twiddled_dft4(z, broadcast(d, w), broadcast(d, w + 2));
+                    column_dit_points<kRadix>(d, z, pass, j);
                 }
                 if constexpr (kSink) {
                     const std::int64_t begin = c / run * run;

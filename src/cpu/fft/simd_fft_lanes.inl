@@ -1,5 +1,5 @@
 // Transforms down many lines at once, a lane for each: the passes of one lane's tables, where a point is a vector. Included once
-// per instruction set, inside HWY_NAMESPACE, after simd_fft_tile.inl.
+// per instruction set, inside HWY_NAMESPACE, after simd_fft_columns.inl.
 
 // A vector of points' parts, from rows of samples or of pairs.
 template <class D, class T = hn::TFromD<D>>
@@ -52,18 +52,6 @@ HWY_INLINE void lanes_dif_pass(const FftPass<T>& pass, T* re, T* im, const LoadP
     }
 }
 
-// One vector of each of kRadix points, of the exchanged parts, multiplied by the pass's factors and transformed.
-template <int kRadix, class D, class T = hn::TFromD<D>>
-HWY_INLINE void lanes_dit_points(D d, Cx<D>* z, const FftPass<T>& pass, std::int64_t j) {
-    if constexpr (kRadix == 8) {
-        const T* const w = pass.chained + 8 * j;
-        twiddled_dft8(z, broadcast(d, w), broadcast(d, w + 2), broadcast(d, w + 4), broadcast(d, w + 6));
-    } else {
-        const T* const w = pass.twiddles + 6 * j;
-        twiddled_dft4(z, broadcast(d, w), broadcast(d, w + 2));
-    }
-}
-
 // put_point(i, z): point i of the block, exchanged.
 template <int kRadix, class T, class PutPoint>
 HWY_INLINE void lanes_dit_pass(const FftPass<T>& pass, const T* re, const T* im, const PutPoint& put_point) {
@@ -73,7 +61,7 @@ HWY_INLINE void lanes_dit_pass(const FftPass<T>& pass, const T* re, const T* im,
     for (std::int64_t j = 0; j < pass.step; ++j) {
         Cx<D> z[kRadix];
         load_points<kRadix>(d, z, im + j * kLanes, re + j * kLanes, pass.step * kLanes);
-        lanes_dit_points<kRadix>(d, z, pass, j);
+        column_dit_points<kRadix>(d, z, pass, j);
         for (int r = 0; r < kRadix; ++r) { put_point(j + r * pass.step, z[r]); }
     }
 }

@@ -65,7 +65,9 @@ std::unique_ptr<core::Executable> LinedAlgorithm::prepare(const Resolved& proble
     const auto prepare = [&](const Resolved& lines, const core::Request& asked, std::int64_t filter) {
         return inner().prepare(lines, static_cast<const std::byte*>(taps) + filter * filter_bytes, asked);
     };
-    if (goes_by_columns(layout, request)) { return columns_.prepare(layout, taps, request); }
+    if (goes_by_columns(layout, request)) {
+        if (auto columns = columns_.prepare(layout, taps, request)) { return columns; }
+    }
     if (layout.way == Way::as_given) { return inner().prepare(problem, taps, request); }
     if (layout.way == Way::side_by_side) { return prepare_side_by_side(layout, request, prepare); }
     const bool in_pairs = !inner().is_local() && !is_complex(problem.dtype) && layout.filters == 1;

@@ -10,6 +10,7 @@ namespace tapline::cpu {
 struct ByColumns {
     bool (*takes)(const LineLayout& layout, const core::Request& request) = nullptr;
     double (*seconds)(const LineLayout& layout) = nullptr;  ///< of all threads together
+    /// Null where these taps are left to the ways of all others.
     std::unique_ptr<core::Executable> (*prepare)(const LineLayout& layout, const void* taps,
                                                  const core::Request& request) = nullptr;
 };

@@ -183,10 +183,7 @@ const core::Algorithm& overlap_save_algorithm() {
         const auto prepare = [&](const core::Resolved& lines, const core::Request& asked, std::int64_t /*filter*/) {
             return kAlgorithm.prepare(lines, taps, asked);
         };
-        auto line = prepare_tiles(one, serial, 1, false, prepare);
-        if (auto columns = prepare_column_transforms(layout, taps, request, std::move(line))) { return columns; }
-        const bool in_pairs = !is_complex(layout.problem.dtype);
-        return prepare_tiles(layout, request, in_pairs ? 2 : 1, false, prepare);
+        return prepare_column_transforms(layout, taps, request, prepare_tiles(one, serial, 1, false, prepare));
     };
     static const LinedAlgorithm kLined(
         kAlgorithm, takes_pairs, false,
