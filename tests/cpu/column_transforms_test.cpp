@@ -8,6 +8,7 @@
 #include "support/buffers.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
+#include "support/sanitized.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline {
@@ -44,7 +45,7 @@ std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<st
 TEST(ColumnTransforms, AnyBoundaryModeAndNumberOfRows) {
     Random random(71);
     int taken = 0;
-    constexpr int kCases = 40;
+    constexpr int kCases = test::kSanitized ? 20 : 40;
     for (int i = 0; i < kCases; ++i) {
         const std::int64_t rows = test::pick(std::vector<std::int64_t>{12, 16, 29, 32, 45, 64, 80}, random);
         const std::int64_t length = test::between(100, 1200, random),
