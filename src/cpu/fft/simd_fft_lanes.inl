@@ -151,21 +151,44 @@ std::uint32_t convolve_lanes(const FftTables<T>& t, const LaneRows<T>& from, T* 
     return lanes;
 }
 
+// The squares of a row of samples, or of pairs, added to `power`.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> add_squares(D d, const T* row, bool pairs, hn::Vec<D> power) {
+    if (!pairs) {
+        const auto x = hn::LoadU(d, row);
+        return hn::MulAdd(x, x, power);
+    }
+    hn::Vec<D> re, im;
+    hn::LoadInterleaved2(d, row, re, im);
+    return hn::MulAdd(re, re, hn::MulAdd(im, im, power));
+}
+
 // Of each lane the sum of squares of so many rows, added to its total; a lower one than *least becomes that.
 template <class T>
 void add_lane_power(const T* const* rows, std::int64_t count, bool pairs, T* total, T* least) {
     const hn::ScalableTag<T> d;
     auto power = hn::Zero(d);
-    for (std::int64_t i = 0; i < count; ++i) {
-        if (pairs) {
-            hn::Vec<decltype(d)> re, im;
-            hn::LoadInterleaved2(d, rows[i], re, im);
-            power = hn::MulAdd(re, re, hn::MulAdd(im, im, power));
-        } else {
-            const auto x = hn::LoadU(d, rows[i]);
-            power = hn::MulAdd(x, x, power);
-        }
-    }
+    for (std::int64_t i = 0; i < count; ++i) { power = add_squares(d, rows[i], pairs, power); }
     if (total != nullptr) { hn::StoreU(hn::LoadU(d, total) + power, d, total); }
     if (least != nullptr) { hn::StoreU(hn::Min(hn::LoadU(d, least), power), d, least); }
+}
+
+template <class T>
+void add_lane_passages(const T* const* rows, std::int64_t count, bool pairs, std::int64_t together, T* powers, T* total, T* least) {
+    const hn::ScalableTag<T> d;
+    constexpr std::int64_t kLanes = hn::MaxLanes(d);
+    const std::int64_t passages = count / kFftPassage;
+    auto all = hn::LoadU(d, total), lowest = hn::LoadU(d, least);
+    for (std::int64_t p = 0; p < passages; ++p) {
+        auto power = hn::Zero(d);
+        for (std::int64_t i = p * kFftPassage; i < (p + 1) * kFftPassage; ++i) { power = add_squares(d, rows[i], pairs, power); }
+        hn::StoreU(power, d, powers + p * kLanes);
+        all = all + power;
+        if (p + 1 < together) { continue; }
+        for (std::int64_t back = 1; back < together; ++back) { power = power + hn::LoadU(d, powers + (p - back) * kLanes); }
+        lowest = hn::Min(lowest, power);
+    }
+    for (std::int64_t i = passages * kFftPassage; i < count; ++i) { all = add_squares(d, rows[i], pairs, all); }
+    hn::StoreU(all, d, total);
+    hn::StoreU(lowest, d, least);
 }
