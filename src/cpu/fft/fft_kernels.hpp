@@ -48,6 +48,7 @@ struct LaneSink {
     std::int64_t stride = 0;
     std::int64_t re_count = 0, im_count = 0;
     bool pairs = false;
+    bool far = false;  ///< not in the caches: lines are asked for before they are written to
 };
 
 /// Samples whose power FftKernels::power compares; the rows of all transforms are multiples of it.

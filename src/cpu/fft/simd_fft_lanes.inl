@@ -156,6 +156,7 @@ std::uint32_t convolve_lanes(const FftTables<T>& t, const LaneRows<T>& from, T* 
     beside.to.re += (to.pairs ? 2 : 1) * kLanes - 1;
     beside.to.im = to.pairs ? to.re + kLanes - 1 : to.im + kLanes - 1;
     if (to.pairs) { beside.to.im_count = to.re_count; }
+    if (!to.far) { beside.to.re_count = beside.to.im_count = 0; }
     for (std::int64_t at = 0; at < t.size; at += pass.step) {
         lanes_block(t, 1, re + at * kLanes, im + at * kLanes, beside.at(at));
     }

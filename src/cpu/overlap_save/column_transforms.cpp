@@ -26,21 +26,23 @@ using core::Resolved;
 
 using T = float;
 
-// Points of a transform: the lanes of longer ones leave too little of the L2 cache. 2^17 samples of 64 rows under 1,023 taps take
-// as long as in tiles (10.2 ms, two threads), under 127 and 300 taps 7.0 and 7.8 ms instead of 8.9 both.
-constexpr int kLeastLog2 = 8, kMostLog2 = 11;
+// Points of a transform: the lanes of longer ones leave too little of the L2 cache (2^13: 50 ns a point, one MiB of points; 2^17
+// samples of 64 rows under 2,047 and 4,095 taps then take as long as in tiles).
+constexpr int kLeastLog2 = 8, kMostLog2 = 12;
 // Nanoseconds a point of all lanes takes one thread, there and back, AVX-512.
-constexpr std::array<double, kMostLog2 - kLeastLog2 + 1> kPointNs = {34, 38, 41, 50};
+constexpr std::array<double, kMostLog2 - kLeastLog2 + 1> kPointNs = {33, 31, 35, 36, 50};
 // A vector fills a line of the cache: where it does not, turning samples was never measured to take longer.
 constexpr int kLanes = 16;
 constexpr std::int64_t kCacheLine = 64;
 // Of what tiles are predicted to take, which small ones exceed: 143 x 208 x 32 under 145 taps, at 1.1 times that, take 0.6 times as
 // long as in tiles, 3,000 samples of 28 rows under 300 taps at 1.5 0.6, 10 x 3,000 x 32 under 600 at 2.1 1.25 (two threads).
-constexpr double kMostOfTiles = 1.6;
+constexpr double kMostOfTiles = 1.3;
+// Asking for outputs that are in the cache of a core takes 3 to 8% longer than not asking.
+constexpr std::int64_t kBytesOfACore = 1 << 20;
 // Groups of rows side by side that a task goes through.
 constexpr std::int64_t kMostGroups = 8;
 // From so many groups on, one of them, whose samples are copied, costs less than the others gain.
-constexpr std::int64_t kFewestGroups = 3;
+constexpr std::int64_t kFewestGroups = 4;
 
 std::int64_t block_of(const Resolved& p, int log2_size) {
     return ((std::int64_t{1} << log2_size) - p.x.k + 1) / kBlockMultiple * kBlockMultiple;
@@ -92,6 +94,7 @@ public:
           watches_(keeps_errors_local(lines_, request)),
           taps_(prepare_taps(lines_, shape, fft_, taps, request.threads)),
           units_(units_of(problem_, block_)),
+          far_(problem_.outer_length() * problem_.batch.length * problem_.x.outputs * row_bytes() > kBytesOfACore),
           line_(std::move(line)) {}
 
     /// Whether transforms hold these taps.
@@ -149,7 +152,9 @@ private:
     [[nodiscard]] std::int64_t vector() const { return kLanes * parts(); }  // elements of T of a row
     [[nodiscard]] std::int64_t row_bytes() const { return static_cast<std::int64_t>(size_of(problem_.dtype)); }
     [[nodiscard]] std::int64_t points_elements() const { return 2 * fft_.size() * kLanes; }
-    [[nodiscard]] std::int64_t elements() const { return 2 * points_elements() + (2 * block_ + 8 + fft_.size() / kFftPassage) * kLanes; }
+    [[nodiscard]] std::int64_t elements() const {
+        return 2 * points_elements() + (2 * block_ + 8 + fft_.size() / kFftPassage) * kLanes;
+    }
     [[nodiscard]] std::int64_t rows_bytes() const { return 2 * fft_.size() * static_cast<std::int64_t>(sizeof(const T*)); }
     [[nodiscard]] std::int64_t slot_bytes() const {
         return elements() * static_cast<std::int64_t>(sizeof(T)) + rows_bytes() +
@@ -211,7 +216,8 @@ private:
                        .stride = vector(),
                        .re_count = sides[0].count,
                        .im_count = sides[1].count,
-                       .pairs = complex_};
+                       .pairs = complex_,
+                       .far = far_};
         const bool in_place = sides[0].fills_vectors() && (sides[1].rows == 0 || sides[1].fills_vectors());
         if (in_place) {
             to.re = out_at(output, sides[0], sides[0].row);
@@ -347,6 +353,7 @@ private:
     bool watches_;
     OverlapSaveTaps<T> taps_;
     Units units_;
+    bool far_;  ///< outputs, which then are not in a core's cache
     std::unique_ptr<core::Executable> line_;
 };
 
@@ -363,8 +370,9 @@ bool takes_column_transforms(const LineLayout& layout, const core::Request& requ
         return false;
     }
     // A last group of few rows takes as long as a full one, as does a last segment: in tiles less is left over.
-    const std::int64_t groups = divide_up(p.batch.length, kLanes);
-    if (4 * p.batch.length < 3 * groups * kLanes || 2 * block_of(p, kMostLog2) < std::int64_t{1} << kMostLog2) { return false; }
+    const std::int64_t lanes = divide_up(p.batch.length, kLanes) * kLanes;
+    if (4 * p.batch.length < 3 * lanes || 10 * block_of(p, kMostLog2) < std::int64_t{7} << kMostLog2) { return false; }
+    if (10 * p.batch.length < 9 * lanes && 2 * block_of(p, kMostLog2 - 1) < std::int64_t{1} << (kMostLog2 - 1)) { return false; }
     const Resolved lines = problem_of_lines(p, p.batch.length * p.outer_length());
     const double of_tiles = overlap_save_shape(lines, 1).seconds + seconds_of_moving(layout, 1);
     return shape_of(p).seconds <= kMostOfTiles * of_tiles;
