@@ -25,7 +25,7 @@ struct Signals {
     bool along_rows = false;
     std::int64_t of_image = 0;  // signals
     std::int64_t launches = 0;  // images that are a launch each; 1: all together
-    std::int64_t channels = 1;  // of a row: an outer axis of its signals
+    std::int64_t channels = 1;  // that do not lie between its samples as signals: an outer axis
     bool pairs = false;         // two channels are one of complex samples
     bool outer = false;         // images are an outer axis of their signals
     Refusal refusal;
@@ -36,18 +36,22 @@ bool follows(const Problem& p, std::int64_t in_image, std::int64_t out_image, st
     return p.batch.length == 1 || (in_image == p.y.n * in_row && out_image == p.y.n * out_row);
 }
 
+// Whether the elements of a row follow each other, those of all channels.
+bool is_one_row(const Problem& p) { return p.has_packed_pixels() && p.channels.length != 1; }
+
 Signals signals_of(const Problem& p) {
     Signals s;
     if (p.filters != 1) {
         s.refusal = "takes one mask for all channels";
-    } else if (p.channels.length != 1 && !(p.has_packed_pixels() && p.channels.in_stride == 1 && p.channels.out_stride == 1)) {
-        s.refusal = "takes channels whose pixels lie side by side";
+    } else if (p.channels.length != 1 && (p.channels.in_stride != 1 || p.channels.out_stride != 1)) {
+        s.refusal = "takes channels that lie side by side";
     } else if (is_left_alone(p.y)) {
         s.along_rows = true;
         s.of_image = p.y.n;
         s.channels = p.channels.length;
     } else if (is_left_alone(p.x)) {
-        s.of_image = p.x.n * p.channels.length;
+        s.of_image = is_one_row(p) ? p.x.n * p.channels.length : p.x.n;
+        s.channels = is_one_row(p) ? 1 : p.channels.length;
     } else {
         s.refusal = "takes masks of one row or one column, with as many outputs as pixels along the other axis";
     }
@@ -60,9 +64,9 @@ Signals signals_of(const Problem& p) {
 bool may_pair(const Problem& p, const Signals& s) {
     const bool is_real = p.dtype == kF32 || p.dtype == kF64;
     const bool same_types = p.output_dtype == p.dtype && p.taps_dtype == p.dtype;
-    const bool even = p.y.in_stride % 2 == 0 && p.y.out_stride % 2 == 0 &&
-                      (p.batch.length == 1 || (p.batch.in_stride % 2 == 0 && p.batch.out_stride % 2 == 0));
-    return s.along_rows && s.channels == 2 && is_real && same_types && even && p.bias == 0 && !p.has_clamp;
+    const bool even = (p.x.in_stride | p.x.out_stride | p.y.in_stride | p.y.out_stride) % 2 == 0 &&
+                      (p.batch.length == 1 || (p.batch.in_stride | p.batch.out_stride) % 2 == 0);
+    return s.channels == 2 && is_real && same_types && even && p.bias == 0 && !p.has_clamp;
 }
 
 // The signals of a launch.
@@ -75,7 +79,7 @@ Problem problem_of(const Problem& p, const Signals& s) {
     if (s.along_rows) {
         inner.batch = {s.outer ? s.of_image : s.of_image * (p.batch.length / s.launches), p.y.in_stride, p.y.out_stride, 0};
     } else {
-        const bool apart = p.channels.length == 1;
+        const bool apart = !is_one_row(p);
         inner.batch = {s.of_image, apart ? p.x.in_stride : 1, apart ? p.x.out_stride : 1, 0};
     }
     std::size_t outer = 0;
@@ -94,9 +98,6 @@ Problem problem_of(const Problem& p, const Signals& s) {
     return inner;
 }
 
-// As the choice among rungs for images asks for; more taps are nobody's concern.
-bool is_to_be_local(const Problem& p) { return p.taps() <= cuda_abi::kLocalTaps && p.accuracy == Accuracy::standard; }
-
 // Two channels as one or apart; several images as an outer axis for the rungs that know those, or a launch each: what is the
 // soonest.
 struct Best {
@@ -107,7 +108,7 @@ Best best_signals(const Problem& p, const cuda_abi::Device& device) {
     Best best{.signals = signals_of(p)};
     if (!best.signals.refusal.empty()) { return best; }
     const auto seconds_of = [&](const Signals& s) {
-        return static_cast<double>(s.launches) * best_rung(problem_of(p, s), device, is_to_be_local(p)).seconds;
+        return static_cast<double>(s.launches) * best_rung(problem_of(p, s), device, asks_for_local(p)).seconds;
     };
     const auto take = [&](const Signals& s, double seconds) {
         if (seconds < best.seconds) { best = {s, seconds}; }
@@ -149,10 +150,10 @@ double as_measured(double seconds, const Problem& p) {
     const core::Axis& filtered = along_rows ? p.x : p.y;
     const core::Axis& other = along_rows ? p.y : p.x;
     const bool as_columns =
-        !along_rows && (p.channels.length != 1 || (std::abs(p.x.in_stride) == 1 && std::abs(p.x.out_stride) == 1));
+        !along_rows && std::abs(p.x.in_stride) == p.channels.length && std::abs(p.x.out_stride) == p.channels.length;
     const bool is_narrow = stored_bytes(p.dtype) < 4;
-    const bool pixels_apart = !along_rows && p.channels.length == 1 && filtered.k <= cuda_abi::kLocalTaps &&
-                              std::abs(p.x.in_stride) > 1 && std::abs(p.x.in_stride) < std::abs(p.y.in_stride);
+    const bool pixels_apart = !along_rows && filtered.k <= cuda_abi::kLocalTaps && std::abs(p.x.in_stride) > p.channels.length &&
+                              std::abs(p.x.in_stride) < std::abs(p.y.in_stride);
     const double apart = (std::abs(filtered.in_stride) > std::abs(other.in_stride) ? kMoreAcross : 0) +
                          (pixels_apart ? (is_narrow ? 2 : 1) * kMoreOfPixelsApart : 0) + (is_narrow ? kMoreNarrow : 0) +
                          (filtered.boundary != kZero && filtered.boundary != kConstant ? kMoreAtEdges : 0);
@@ -166,8 +167,8 @@ public:
 Idea: under a mask of one row the rows of an image are signals, under one of one column its columns are: the rungs for signals
 convolve them as they lie
 Changed: a long row of taps costs what it costs a signal, next to nothing beside the copy
-Requires: one mask of one row or one column, as many outputs as pixels along the other axis; channels whose pixels lie side by
-side; whole images
+Requires: one mask of one row or one column, as many outputs as pixels along the other axis; channels that lie side by side; whole
+images
 Limited by: what limits the signals' rung
 )"};
 
@@ -191,7 +192,7 @@ Limited by: what limits the signals' rung
         chosen->signals = best_signals(prepared.problem, prepared.device).signals;
         const auto prepare = [&](const Signals& s) {
             return prepare_inside(problem_of(prepared.problem, s), prepared.given.taps, prepared.device,
-                                  is_to_be_local(prepared.problem));
+                                  asks_for_local(prepared.problem));
         };
         chosen->inner = prepare(chosen->signals);
         if (chosen->signals.outer || chosen->signals.pairs) { chosen->plain = prepare(signals_of(prepared.problem)); }
@@ -227,10 +228,10 @@ Limited by: what limits the signals' rung
             one.in_batch = job.in_stride / parts;
             one.out_batch = job.out_stride / parts;
         } else {
-            one.in_stride = job.in_stride;
-            one.out_stride = job.out_stride;
-            one.in_batch = is_packed ? 1 : inner.problem.batch.in_stride;
-            one.out_batch = is_packed ? 1 : inner.problem.batch.out_stride;
+            one.in_stride = job.in_stride / parts;
+            one.out_stride = job.out_stride / parts;
+            one.in_batch = is_packed ? s.channels / parts : inner.problem.batch.in_stride;
+            one.out_batch = is_packed ? s.channels / parts : inner.problem.batch.out_stride;
         }
         const bool together = s.launches == 1 && !s.outer && follows(p, job.in_batch, job.out_batch, job.in_stride, job.out_stride);
         one.batch = together ? s.of_image * job.batch : s.of_image;
