@@ -98,34 +98,41 @@ Problem problem_of(const Problem& p, const Signals& s) {
     return inner;
 }
 
+// Columns whose pixels lie apart, under taps so few that moving them is all.
+bool pixels_apart(const Problem& p) {
+    return !is_left_alone(p.y) && p.y.k <= cuda_abi::kLocalTaps && std::abs(p.x.in_stride) > p.channels.length &&
+           std::abs(p.x.in_stride) < std::abs(p.y.in_stride);
+}
+
 // Two channels as one or apart; several images as an outer axis for the rungs that know those, or a launch each: what is the
 // soonest.
 struct Best {
     Signals signals;
     double seconds = std::numeric_limits<double>::infinity();
+    bool by_transforms = false;
 };
 Best best_signals(const Problem& p, const cuda_abi::Device& device) {
     Best best{.signals = signals_of(p)};
     if (!best.signals.refusal.empty()) { return best; }
-    const auto seconds_of = [&](const Signals& s) {
-        return static_cast<double>(s.launches) * best_rung(problem_of(p, s), device, asks_for_local(p)).seconds;
-    };
-    const auto take = [&](const Signals& s, double seconds) {
-        if (seconds < best.seconds) { best = {s, seconds}; }
+    const auto best_of = [&](const Signals& s) { return best_rung(problem_of(p, s), device, asks_for_local(p)); };
+    const auto take = [&](const Signals& s) {
+        const BestRung rung = best_of(s);
+        const double seconds = static_cast<double>(s.launches) * rung.seconds;
+        if (seconds < best.seconds) { best = {s, seconds, rung_of(rung.rung).info().is_local == 0}; }
     };
     const Signals plain = best.signals;
     // Jobs that lie otherwise than the problem have plain signals, images a launch each.
-    if (std::isfinite(seconds_of(plain))) {
+    if (best_of(plain).rung >= 0) {
         for (const bool pairs : {false, true}) {
             if (pairs && !may_pair(p, plain)) { continue; }
             Signals each = plain;
             each.pairs = pairs;
-            if (each.launches <= kMostLaunches) { take(each, seconds_of(each)); }
+            if (each.launches <= kMostLaunches) { take(each); }
             if (each.launches > 1) {
                 Signals all = each;
                 all.outer = true;
                 all.launches = 1;
-                take(all, seconds_of(all));
+                take(all);
             }
         }
     }
@@ -133,32 +140,32 @@ Best best_signals(const Problem& p, const cuda_abi::Device& device) {
     return best;
 }
 
-// What the rungs for signals predict, by what an H100 took for 450 drawn images: short launches less, with warm caches; long ones
-// more, across memory, of samples of 8 or 16 bits, and with edges that are not zeros, but where columns lie side by side (3,068
-// images of 61 x 43 u8, 3 x 1 taps 38 us; 75,491 x 35 f16, 25 x 1 taps, mirror, 29). Columns of pixels that lie apart take longest
-// under a few taps: on an H200 every second pixel of 341 x 17,039 f32 under 7 x 1 taps 59 us (image_direct 26), of 11,241 x 226 u8
-// under 31 x 1 60 (35).
-double as_measured(double seconds, const Problem& p) {
+// What the rungs for signals predict, without a start that warm caches do not have, and a little more: 110 drawn images took on an
+// H200 what their signals took, whatever their types, layouts and boundaries, 1.0 to 1.15 times the prediction, by transforms along
+// rows 1.4 times. Columns of pixels that lie apart take longest under a few taps: every second pixel of 341 x 17,039 f32 under 7 x
+// 1 taps 59 us (image_direct 26), of 11,241 x 226 u8 under 31 x 1 60 (35).
+double as_measured(const Best& best, const Problem& p) {
     constexpr double kStartSeconds = 1e-6;
     constexpr double kShortSeconds = 12e-6;
-    constexpr double kMoreAcross = 0.3;
-    constexpr double kMoreNarrow = 0.5;
-    constexpr double kMoreAtEdges = 0.45;
-    constexpr double kMoreOfColumns = 0.1;
+    constexpr double kMore = 0.1;
+    constexpr double kMoreOfColumns = 0.15;  // by transforms
+    constexpr double kMoreOfRows = 0.35;
+    constexpr double kMoreAtEdges = 0.35;  // whose samples repeat
     constexpr double kMoreOfPixelsApart = 1;
-    const bool along_rows = is_left_alone(p.y);
+    constexpr double kMoreOfPartsApart = 2;
+    const bool along_rows = best.signals.along_rows;
     const core::Axis& filtered = along_rows ? p.x : p.y;
-    const core::Axis& other = along_rows ? p.y : p.x;
-    const bool as_columns =
-        !along_rows && std::abs(p.x.in_stride) == p.channels.length && std::abs(p.x.out_stride) == p.channels.length;
-    const bool is_narrow = stored_bytes(p.dtype) < 4;
-    const bool pixels_apart = !along_rows && filtered.k <= cuda_abi::kLocalTaps && std::abs(p.x.in_stride) > p.channels.length &&
-                              std::abs(p.x.in_stride) < std::abs(p.y.in_stride);
-    const double apart = (std::abs(filtered.in_stride) > std::abs(other.in_stride) ? kMoreAcross : 0) +
-                         (pixels_apart ? (is_narrow ? 2 : 1) * kMoreOfPixelsApart : 0) + (is_narrow ? kMoreNarrow : 0) +
-                         (filtered.boundary != kZero && filtered.boundary != kConstant ? kMoreAtEdges : 0);
-    const double more = as_columns ? kMoreOfColumns : apart;
-    return std::max(seconds - kStartSeconds, kLaunchSeconds) + more * std::max(seconds - kShortSeconds, 0.0);
+    const bool leaves = filtered.origin > 0 || filtered.outputs - 1 + filtered.k - 1 - filtered.origin >= filtered.n;
+    const bool repeats = leaves && filtered.boundary != kZero && filtered.boundary != kConstant;
+    const bool is_plain = along_rows && p.channels.length == 1;
+    const double of_rung = !best.by_transforms ? kMore + (is_plain && repeats ? kMoreAtEdges : 0)
+                           : along_rows        ? kMoreOfRows
+                                               : kMoreOfColumns;
+    const double of_pixels = !pixels_apart(p)        ? 0
+                             : p.channels.length > 1 ? kMoreOfPartsApart
+                                                     : (stored_bytes(p.dtype) < 4 ? 2 : 1) * kMoreOfPixelsApart;
+    const double more = of_rung + of_pixels;
+    return std::max(best.seconds - kStartSeconds, kLaunchSeconds) + more * std::max(best.seconds - kShortSeconds, 0.0);
 }
 
 class ImageRows final : public Rung {
@@ -179,7 +186,7 @@ Limited by: what limits the signals' rung
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return as_measured(best_signals(p, device).seconds, p);
+        return as_measured(best_signals(p, device), p);
     }
 
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
