@@ -212,18 +212,6 @@ TEST_F(ImagesOnGpu, LinesOverComplexImagesInAnyOrder) {
     }
 }
 
-// Of up to 64 taps planes are summed, however much sooner transforms are.
-TEST_F(ImagesOnGpu, PlanesUnderFewTapsKeepErrorsLocal) {
-    const auto by = [](std::int64_t side, Accuracy accuracy) {
-        const ImageProblem p{.height = 4000, .width = 4000, .channels = 2, .mask_height = side, .mask_width = side};
-        const std::vector<float> taps(static_cast<std::size_t>(side * side), 1.0F);
-        const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .accuracy = accuracy, .algorithm = "image_planes"});
-        return plan.details();
-    };
-    EXPECT_EQ(by(8, Accuracy::standard).find("image_fft"), std::string::npos) << by(8, Accuracy::standard);
-    EXPECT_NE(by(31, Accuracy::standard).find("image_fft"), std::string::npos) << by(31, Accuracy::standard);
-}
-
 // 16-bit pixels: sums are floats, and the store rounds once.
 TEST_F(ImagesOnGpu, ImagesOf16BitFloats) {
     const ImageProblem p{.height = 70,

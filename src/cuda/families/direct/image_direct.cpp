@@ -93,6 +93,10 @@ constexpr double kShortSeconds = 5e-6;
 constexpr double kMoreByElements = 0.25;
 constexpr double kMoreOfManyTaps = 0.1;
 constexpr std::int64_t kManyTaps = 100;
+// Times as long under more rows of taps (H200, f32: 4 of 2,954 x 545, 161 x 1 taps, 174 us, 5,880 x 15 x 32, 240 x 4, 287, 9 of
+// 99,998 x 23, 151 x 2, 4,631).
+constexpr double kTall = 1.35;
+constexpr std::int64_t kTallTaps = 128;
 constexpr double kComplex = 1.15;  // times as long (H200: 46 of 5,095 x 51 complex64, 1 x 8 taps 171 us)
 constexpr std::int64_t kStripElements = 32;
 constexpr std::int64_t kMostSide = std::int64_t{1} << 30;
@@ -239,7 +243,7 @@ Limited by: Memory up to 7 x 7 taps (f32), then multiply-adds.
         const EdgeSeconds edges = edge_seconds(p, windows.tile_rows, device);
         const double together = edges.all + (in_parts ? kNarrowColumns * moving + computing : std::max(moving, computing));
         const double alone = small_mask(p) ? 0 : block_seconds(p, windows, device);
-        const double times = p.dtype == kComplex64 ? kComplex : 1;
+        const double times = p.dtype == kComplex64 ? kComplex : p.dtype == kF32 && p.y.k > kTallTaps ? kTall : 1;
         const double seconds = kLaunchSeconds + kStartSeconds + times * (std::max(together, alone) + edges.repeated);
         const bool by_words = p.has_packed_pixels() && p.y.in_stride * type.bytes % 4 == 0;
         const double more = type.bytes > 2 || by_columns ? 0
