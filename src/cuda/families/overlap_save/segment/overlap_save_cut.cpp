@@ -56,11 +56,14 @@ Staging staging_of(const Problem& p, const Rows& rows, std::int64_t in_sample, s
     const bool ahead = may_come_ahead(p, warps, kernel, in_block, device);
     const int lines = ahead ? 32 / stored_bytes(sums) : kernel.staged_lines;
     const bool comes = lines != 0 && in_block >= lines && device.major >= 8 && rows.near.in == 1 && std::abs(in_sample) > 1 &&
-                       rows.near.length >= lines && p.x.boundary != kConstant && goes_straight(p.dtype, rows.input_bytes, sums) &&
+                       rows.near.length >= lines && constant_fits(p) && goes_straight(p.dtype, rows.input_bytes, sums) &&
                        goes_straight(p.output_dtype, rows.output_bytes, sums);
     if (!comes) { return {}; }
-    // What rows lie on. Of one warp a segment others compute meanwhile, and parts of 16 bytes are slower (detours.md).
-    const int least = ahead || is_complex(sums) || rows.input_bytes < 4 ? 16 : 8;
+    // What rows lie on. Less than 16 bytes at a time pays unless many a line of a tile is none; of narrow samples straight from memory
+    // some come after the others, which samples that come ahead do not.
+    const bool mostly_lines = 4 * rows.near.length >= 3 * lines * divide_up(rows.near.length, lines);
+    const bool narrow = rows.input_bytes < 4;
+    const int least = ahead ? (mostly_lines ? 4 : 16) : is_complex(sums) || narrow ? 16 : 8;
     for (int bytes = 16; bytes >= least; bytes /= 2) {
         const auto whole = [&](std::int64_t elements) { return elements * rows.input_bytes % bytes == 0; };
         bool fits =

@@ -123,7 +123,8 @@ constexpr double kStagedInDouble = 1.5;
 // Of complex ones by two warps, straight from memory: every second of (132, 176258) complex64, 1,106 taps, H200, 193 us, by four
 // 148.
 constexpr double kByTwos = 1.05;
-// Of that where a tile has all lines that memory has side by side: (2^22, 3), 127 taps by one warp 57, 4,095 by four 97.
+// Of that where a tile has all lines that memory has side by side: (2^22, 3), 127 taps by one warp 57, 4,095 by four 97. Not of
+// narrow samples, of which some come after the others: H200, (707, 8604, 2) f16, 295 taps 54, (2665, 470, 3) i16, 95 taps 51.
 constexpr double kWholeLines = 0.6;
 constexpr double kTilesShareOfCopy = 0.8;
 // Of rows side by side with filters of their own, whose spectra come with every tile: (1202881, 8) f32, 3,939 taps, H200, 111 us.
@@ -135,6 +136,7 @@ constexpr double kTilesEdgeSeconds = 4e-6;
 constexpr double kTilesNorm = 1.5;  // teams compute while others read, but a block's are few
 // Of samples that come ahead: (2^20, 64) with 127, 511, 1,023 and 1,535 taps 258, 299, 409 and 720 us.
 constexpr double kAheadFactor = 1.9;
+constexpr double kAheadInPieces = 1.15;
 constexpr double kAheadShareOfCopy = 0.94;
 constexpr double kAheadNorm = 2.5;
 
@@ -154,16 +156,18 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     // Parts of a sector that a block copies come from the cache, where its neighbours' have brought them.
     const auto together = static_cast<double>(staged ? std::max<std::int64_t>(most, kSectorBytes / lines.input_bytes) : most);
     // Of rows that go together as many as in any other tile: (2^22, 3), 4,095 taps, by eight warps, two rows and one, 120 us, by
-    // sixteen, one by one, 104.
+    // sixteen, one by one, 104. Staged tiles have places for as many as are staged.
     const std::int64_t tiles = divide_up(lines.near.length, most);
-    const std::int64_t made = tiles * divide_up(lines.near.length, tiles);
+    const std::int64_t made = tiles * (staged ? most : divide_up(lines.near.length, tiles));
     const double emptiness = static_cast<double>(made) / static_cast<double>(lines.near.length);
+    const bool narrow = lines.input_bytes < 4;
     const bool whole_lines = !staged && std::abs(lines.near.in) == 1 && lines.near.length == std::abs(p.x.in_stride) && tiles == 1;
     const double factor =
-        ahead    ? kAheadFactor
-        : staged ? kStagedFactors.at(at) * (staged_bytes < 16 ? kInPieces : 1) * (type.is_wide() ? kStagedInDouble : 1)
-                 : kTilesFactors.at(at) * (whole_lines ? kWholeLines : 1) * (goes_by_twos(type, cut.warps) ? kByTwos : 1);
-    const bool repeats = p.x.boundary > kConstant && !ahead;
+        ahead    ? kAheadFactor * (staged_bytes < 16 ? kAheadInPieces : 1)
+        : staged ? kStagedFactors.at(at) * (staged_bytes < 16 && cut.warps > 1 ? kInPieces : 1) * (type.is_wide() ? kStagedInDouble : 1)
+                 : kTilesFactors.at(at) * (whole_lines && !narrow ? kWholeLines : 1) *
+                       (goes_by_twos(type, cut.warps) ? kByTwos : 1);
+    const bool repeats = p.x.boundary != kZero && !ahead;
     const double at_edges = repeats ? kTilesEdge * edges_of(p, cut) / std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) : 0;
     // Samples that come ahead are widened while others wait.
     const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
