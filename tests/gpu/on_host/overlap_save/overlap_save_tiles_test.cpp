@@ -223,7 +223,8 @@ TEST(TilesOnHost, SamplesThatComeAhead) {
         {.n = 3001, .k = 301, .rows = 15, .lines = 8, .boundary = cuda::kReflect, .batch = 2, .staged_bytes = 4}, 85);
     expect_right<float, 1, float, true>({.n = 2001, .k = 99, .rows = 7, .lines = 8, .boundary = cuda::kConstant, .staged_bytes = 4},
                                         86);
-    expect_right<float2, 1, float, true>({.n = 1501, .k = 301, .rows = 5, .lines = 4, .boundary = cuda::kWrap, .staged_bytes = 8}, 87);
+    expect_right<float2, 1, float, true>({.n = 1501, .k = 301, .rows = 5, .lines = 4, .boundary = cuda::kWrap, .staged_bytes = 8},
+                                         87);
     expect_right<float, 1, std::int16_t, true>({.n = 2001, .k = 99, .rows = 14, .lines = 8, .staged_bytes = 4}, 88);
 }
 

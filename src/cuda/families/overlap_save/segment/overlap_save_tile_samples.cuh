@@ -21,18 +21,29 @@ TAPLINE_HOST_DEVICE constexpr int point_offset(int number) {
 template <class X, class Raw, int kWarps, int kFrom, int kCount, class T, class SampleAt>
 __device__ __forceinline__ void read_points(Dtype type, T* re, T* im, const SampleAt& sample_at) {
     constexpr int kParts = kIsComplexElement<X> ? 1 : 2;
-    // Those that are widened come some at a time: beside what they become all have no registers.
+    // Those that are widened come some at a time: beside what they become all have no registers. Of several warps a segment, which
+    // wait for each other, the next ones are on their way while some are widened.
     constexpr int kBatch = std::is_same_v<X, Raw> ? kCount : 8;
-    fft::for_each_index<0, kCount / kBatch>([&](auto batch) {
+    constexpr int kBatches = kCount / kBatch;
+    constexpr int kHeld = kWarps > 1 && kBatches > 1 ? 2 : 1;
+    using RawBatch = Raw[kParts * kBatch];
+    using Batch = X[kParts * kBatch];
+    RawBatch raws[kHeld];
+    const auto read_batch = [&](auto batch) {
         constexpr int kFirst = decltype(batch)::value * kBatch;
-        Raw raw[kParts * kBatch];
         fft::for_each_index<0, kParts * kBatch>([&](auto index) {
             constexpr int i = decltype(index)::value;
             constexpr int kAt = point_offset<kWarps>(kFrom + kFirst + i % kBatch) + i / kBatch * kPoints * kWarps;
-            raw[i] = sample_at(std::integral_constant<int, kAt>{});
+            raws[decltype(batch)::value % kHeld][i] = sample_at(std::integral_constant<int, kAt>{});
         });
-        X x[kParts * kBatch];
-        widen_raw(type, raw, x);
+    };
+    fft::for_each_index<0, kBatches>([&](auto batch) {
+        constexpr int kOwn = decltype(batch)::value;
+        constexpr int kFirst = kOwn * kBatch;
+        constexpr int kRead = kOwn == 0 ? 0 : kOwn + kHeld - 1;
+        fft::for_each_index<kRead, (kOwn + kHeld < kBatches ? kOwn + kHeld : kBatches)>(read_batch);
+        Batch x;
+        widen_raw(type, raws[kOwn % kHeld], x);
 #pragma unroll
         for (int i = 0; i < kBatch; ++i) {
             if constexpr (kIsComplexElement<X>) {
@@ -171,16 +182,11 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
     const std::int64_t length = a.in_last - a.in_first;
     X constant{};
     if (a.boundary == kConstant) { constant = boundary_constant<X>(a); }
-    // Samples [begin, end) come asynchronously, none of them if their type is another one.
+    // Samples [begin, end) lie in memory.
     const bool comes = kOwnType<X> == rows.input_type && reinterpret_cast<std::uintptr_t>(a.in) % sizeof(X) == 0;
-    const int begin = comes ? static_cast<int>(min(max(-start, std::int64_t{first}), std::int64_t{needed})) : first;
-    const int end = comes ? static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed})) : first;
-    const X* from = static_cast<const X*>(a.in) + (line_at + (start + begin + thread) * a.in_sample);
-#pragma unroll 4
-    for (int t = begin + thread; t < end; t += threads) {
-        copy_element_async<sizeof(X)>(reinterpret_cast<char*>(to + t), reinterpret_cast<const char*>(from));
-        from += threads * a.in_sample;
-    }
+    const int begin = static_cast<int>(min(max(-start, std::int64_t{first}), std::int64_t{needed}));
+    const int end = static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed}));
+    const std::int64_t inside = line_at + (start + begin + thread) * a.in_sample;
     // What is asked of the type is asked last: all else would be there once for each.
     const auto with_type = [&](const auto& body) {
         if constexpr (kIsComplexElement<X>) {
@@ -189,6 +195,35 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
             with_input<X>(rows.input_type, rows.input_bytes, body);
         }
     };
+    if (comes) {
+        const X* from = static_cast<const X*>(a.in) + inside;
+#pragma unroll 4
+        for (int t = begin + thread; t < end; t += threads) {
+            copy_element_async<sizeof(X)>(reinterpret_cast<char*>(to + t), reinterpret_cast<const char*>(from));
+            from += threads * a.in_sample;
+        }
+    } else {
+        with_type([&](auto type) {
+            using Raw = decltype(type);
+            constexpr int kInside = 2 * kAtOnce;
+            const Raw* from = static_cast<const Raw*>(a.in) + inside;
+#pragma unroll 1
+            for (int t = begin + thread; t < end; t += kInside * threads) {
+                Raw raw[kInside];
+#pragma unroll
+                for (int i = 0; i < kInside; ++i) {
+                    raw[i] = t + i * threads < end ? load_element(from) : Raw{};
+                    from += threads * a.in_sample;
+                }
+                X x[kInside];
+                widen_raw(rows.input_type, raw, x);
+#pragma unroll
+                for (int i = 0; i < kInside; ++i) {
+                    if (t + i * threads < end) { to[t + i * threads] = x[i]; }
+                }
+            }
+        });
+    }
     const int outside = needed - first - (end - begin);
 #pragma unroll 1
     for (int u = thread; u < outside; u += kAtOnce * threads) {
@@ -249,11 +284,12 @@ __device__ __forceinline__ void copy_unit_or_zeros_async(char* to_shared, const 
 #endif
 }
 
-/// The samples of a tile to a stage, kUnit bytes of kLines neighbouring lines at a time, asynchronously; zeros where nothing is read.
-/// By kThreads threads. Returns whether some, a boundary's constants, may have been written by threads themselves, whatever copies
-/// wait for: the same for all of a tile.
+/// The samples of a tile to a stage, kUnit bytes of kLines neighbouring lines at a time, asynchronously; zeros where nothing is
+/// read. By kThreads threads. Returns whether some, a boundary's constants, may have been written by threads themselves, whatever
+/// copies wait for: the same for all of a tile.
 template <int kSamples, int kLines, int kThreads, int kUnit>
-__device__ __forceinline__ bool fill_stage_by(const Arguments& a, const Segments& g, char* stage, const KeptTile& tile, int thread) {
+__device__ __forceinline__ bool fill_stage_by(const Arguments& a, const Segments& g, char* stage, const KeptTile& tile,
+                                              int thread) {
     const Rows& rows = g.rows;
     const int row_bytes = kLines * rows.input_bytes;
     const int vectors = row_bytes / kUnit;  // 1, 2, 4 or 8

@@ -211,8 +211,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         if (tile.number >= rows.tiles) { return; }
         const Who of = who.anew();
         if constexpr (kInPoints) {
-            fill_stage<kSamples, kStagedLines, kStagedLines * kStep, kComplex>(a, g, reinterpret_cast<char*>(points_of_team()), tile,
-                                                                               of.own_line() * kStep + of.own_thread());
+            fill_stage<kSamples, kStagedLines, kStagedLines * kStep, kComplex>(a, g, reinterpret_cast<char*>(points_of_team()),
+                                                                               tile, of.own_line() * kStep + of.own_thread());
         }
         commit_copies();
     };
