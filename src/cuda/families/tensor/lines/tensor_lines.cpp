@@ -233,8 +233,8 @@ private:
     static constexpr double kUnlikeNarrow = 4;
     static constexpr double kUnlike = 2.4;
     // The same where outputs lie along memory, H200: 271 f32 rows of 86,497, 212 taps 438 us, 27 of 468,735, 2 taps 154; 317 of
-    // 62,154 u8, 150 taps 199, 38 of 315,779 f16, 8 taps 97.
-    static constexpr double kUnlikeNarrowTurned = 2;
+    // 62,154 u8, 150 taps 199, 38 of 315,779 f16, 8 taps 97, 99 of 17,883 i16, 5 taps 24.
+    static constexpr double kUnlikeNarrowTurned = 2.6;
     static constexpr double kUnlikeTurned = 1.8;
     // Of an odd number of narrow rows that a tile has all of: 747 times 2,307 x 9 f16, 80 taps 247 us, 260 times 2,108 x 23 u16, 14
     // taps 145, 1,093 times 104 x 27, 46 taps 49; and of narrow samples along memory whose outputs lie across it, 4,087 rows of
