@@ -143,6 +143,20 @@ def test_nothing_is_remembered_that_the_cache_of_plans_may_not_keep():
         tapline.set_plan_cache_limit(limit)
 
 
+def test_a_pass_may_take_the_room_of_the_one_before_it():
+    x, limit = next(images((61, 43), "int16")), tapline.info()["plan_cache"]["limit_bytes"]
+    calls = {name: CALLS[name] for name in ("prewitt", "sobel", "gaussian_filter", "laplace") if name in CALLS}
+    assert len(calls) > 1
+    wanted = {name: call(x) for name, call in calls.items()}
+    try:
+        for log2 in range(7, 20):
+            tapline.set_plan_cache_limit(1 << log2)
+            for name, call in [*calls.items()] * 2:
+                np.testing.assert_array_equal(call(x), wanted[name])
+    finally:
+        tapline.set_plan_cache_limit(limit)
+
+
 def test_threads_share_what_is_remembered():
     x = next(images((40, 40), "float32"))
     wanted, failures = ndimage.gaussian_filter(x, 2), []
