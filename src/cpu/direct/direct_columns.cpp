@@ -17,6 +17,7 @@
 #include "cpu/direct/simd_columns.hpp"
 #include "cpu/lines/line_moves.hpp"
 #include "cpu/lines/line_store.hpp"
+#include "cpu/lines/simd_few.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -40,6 +41,8 @@ constexpr std::int64_t kNearRows = 2;  // times a row's length from one to the n
 // many times the taps, and those that are summed before more are read. 4,096 samples of 1,024 columns of 16 bits under 9 taps
 // take 3.5 ms so and 9.6 in blocks of 64 columns, of 256 columns 0.39 and 0.50 (one thread, AVX-512).
 constexpr std::int64_t kFlowWindow = 6144, kMostFlowColumns = 1024, kFlowElements = 32768, kFlowTaps = 4, kFlowStep = 2048;
+
+constexpr std::int64_t kMostAsRead = 8;  // taps
 
 /// T: float or double, the type of sums.
 ///
@@ -78,6 +81,9 @@ public:
         // Few columns: whole vectors of outputs.
         outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, own_ ? round_up(wanted, kColumnsLanes) : wanted);
         if (flows_) { choose_flow(); }
+        if (flows_ && widen_ != nullptr && problem_.x.k <= std::min(kMostAsRead, taps_in_order(target_, sizeof(T)))) {
+            few_ = few_kernels(target_).of<T>().along(problem_.dtype, false, 1);
+        }
     }
 
     [[nodiscard]] std::size_t workspace_bytes() const override {
@@ -180,7 +186,8 @@ private:
     }
     [[nodiscard]] std::int64_t table_elements() const { return problem_.x.k * longest_period(); }
     [[nodiscard]] std::int64_t window_elements() const {
-        return round_up((outputs_ + problem_.x.k - 1) * widest_pitch() + longest_period() + kDirectPadding, kColumnsLanes);
+        const std::int64_t lead = flows_ ? kColumnsLanes : 0;
+        return round_up((outputs_ + problem_.x.k - 1) * widest_pitch() + longest_period() + lead + kDirectPadding, kColumnsLanes);
     }
     [[nodiscard]] std::int64_t sums_elements() const {
         return round_up(outputs_ * widest_pitch() + longest_period() + kDirectPadding, kColumnsLanes);
@@ -294,8 +301,16 @@ private:
         return true;
     }
     // Some outputs after the other, each of which reads samples that have just been widened.
-    void flow(const Block& block, std::int64_t first, std::int64_t count) const {
+    void flow(const Block& of, std::int64_t first, std::int64_t count) const {
+        if (flow_as_read(of, first, count)) { return; }
+        Block block = of;
         const std::int64_t some = std::max<std::int64_t>(kFlowStep / block.columns, 1), k = problem_.x.k;
+        // Without gaps, sums are outputs where they are made.
+        const Output& output = block.output;
+        const bool run = block.pitch == block.columns && output.stride == block.pitch && put_.as_made() && !block.past_caches;
+        T* const out = static_cast<T*>(output.data) + block.column + (first - output.first) * output.stride;
+        // Samples lie in lines of the cache as they do: vectors are stored in whole ones, and so they are loaded from such.
+        if (run) { block.samples += reinterpret_cast<std::uintptr_t>(out) % kCacheLine / sizeof(T); }
         std::int64_t packed = 0;
         for (std::int64_t o = 0; o < count; o += some) {
             const std::int64_t now = std::min(some, count - o), needed = o + now + k - 1;
@@ -303,14 +318,51 @@ private:
             more.samples += packed * block.pitch;
             gather(more, first - problem_.x.origin + packed, needed - packed);
             packed = needed;
-            sum_({.out = block.sums,
+            const bool in_place = run && now * block.pitch >= kDirectBlock;
+            sum_({.out = in_place ? out + o * block.pitch : block.sums,
                   .in = block.samples + o * block.pitch,
                   .taps = block.taps,
                   .count = now * block.pitch,
                   .step = block.pitch,
                   .k = k});
-            store(block, first + o, now);
+            if (!in_place) { store(block, first + o, now); }
         }
+    }
+    // Under very few taps samples are widened as often as they are read.
+    [[nodiscard]] bool flow_as_read(const Block& block, std::int64_t first, std::int64_t count) const {
+        const Piece& main = block.input.main;
+        const Output& output = block.output;
+        const std::int64_t begin = first - problem_.x.origin, k = problem_.x.k, columns = block.columns;
+        const bool inside = begin >= main.first && begin + count + k - 1 <= main.last;
+        const bool dense = main.stride == columns;
+        if (few_ == nullptr || !inside || main.batch_stride != 1 || (!dense && columns < kColumnsLanes)) { return false; }
+        const std::int64_t sample = block.column + (begin - main.first) * main.stride;
+        const std::byte* const in =
+            static_cast<const std::byte*>(main.data) + sample * static_cast<std::int64_t>(size_of(problem_.dtype));
+        const auto sum = [&](T* out, std::int64_t out_line, std::int64_t o, std::int64_t some) {
+            const bool run = dense && out_line == columns;
+            few_({.out = out,
+                  .in = in + o * main.stride * static_cast<std::int64_t>(size_of(problem_.dtype)),
+                  .taps = block.taps,
+                  .k = k,
+                  .count = run ? some * columns : columns,
+                  .lines = run ? 1 : some,
+                  .line = main.stride,
+                  .out_line = out_line,
+                  .tap_step = main.stride,
+                  .stream = block.past_caches && run && out != block.sums});
+        };
+        if (put_.as_made() && (!block.past_caches || (dense && output.stride == columns))) {
+            sum(static_cast<T*>(output.data) + block.column + (first - output.first) * output.stride, output.stride, 0, count);
+            return true;
+        }
+        const std::int64_t most = std::max<std::int64_t>(kFlowStep / columns, 1);
+        for (std::int64_t o = 0; o < count; o += most) {
+            const std::int64_t some = std::min(most, count - o);
+            sum(block.sums, block.pitch, o, some);
+            store(block, first + o, some);
+        }
+        return true;
     }
     // Of the next block's rows, which no hardware prefetcher foresees where many are read at once: those that follow each other.
     [[nodiscard]] std::int64_t bytes_ahead(const Block& block) const {
@@ -468,6 +520,7 @@ private:
     std::int64_t most_held_;  // taps of which it reads each sample once
     RunStore<T> put_;
     Convert widen_ = nullptr;
+    FewSums<T> few_ = nullptr;
     int threads_;
     std::int64_t columns_ = 1, outputs_ = 1;  // of a block
 };
