@@ -20,12 +20,15 @@ std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<st
 struct Views {
     Problem row;  // one of them by itself
     std::int64_t rows = 1, row_step = 1, sample_step = 1, out_gap = 0;
-    std::size_t offset = 0;  // of the outputs, from a line of the cache
-    bool own = false;        // a filter for each row
+    std::size_t offset = 0;    // of the outputs, from a line of the cache
+    bool own = false;          // a filter for each row
+    bool across = false;       // outputs lie side by side, too
+    std::int64_t checked = 1;  // every so-manyth row
+    [[nodiscard]] std::int64_t out_row() const { return across ? 1 : output_length(row) + out_gap; }
+    [[nodiscard]] std::int64_t out_step() const { return across ? rows + out_gap : 1; }
 };
 
 Problem problem_of(const Views& of) {
-    const std::int64_t outputs = output_length(of.row);
     Problem p = of.row;
     p.length = p.taps = 0;
     p.axes = {{.length = of.row.length,
@@ -33,11 +36,9 @@ Problem problem_of(const Views& of) {
                .mode = of.row.mode,
                .boundary = of.row.boundary,
                .input_stride = of.sample_step,
-               .output_stride = 1}};
-    p.batch_axes = {{.length = of.rows,
-                     .input_stride = of.row_step,
-                     .output_stride = outputs + of.out_gap,
-                     .taps_stride = of.own ? of.row.taps : 0}};
+               .output_stride = of.out_step()}};
+    p.batch_axes = {
+        {.length = of.rows, .input_stride = of.row_step, .output_stride = of.out_row(), .taps_stride = of.own ? of.row.taps : 0}};
     return p;
 }
 
@@ -57,18 +58,18 @@ bool expect_the_bits_of_rows(const Views& of, int threads, Random& random) {
 
     const std::size_t in_bytes = size_of(dtype), out_bytes = size_of(of_outputs);
     std::vector<std::byte> alone_in(bytes_of(length, dtype)), alone(bytes_of(outputs, of_outputs));
-    for (std::int64_t r = 0; r < of.rows; ++r) {
+    for (std::int64_t r = 0; r < of.rows; r += of.checked) {
         for (std::int64_t s = 0; s < length; ++s) {
             std::memcpy(alone_in.data() + static_cast<std::size_t>(s) * in_bytes,
                         first + (r * of.row_step + s * of.sample_step) * static_cast<std::int64_t>(in_bytes), in_bytes);
         }
         const auto* const own = filters.data() + (of.own ? bytes_of(r * of.row.taps, of_taps) : 0);
         make_plan(of.row, own, {.device = "cpu", .algorithm = "direct", .threads = 1}).execute(alone.data(), alone_in.data());
-        const unsigned char* const made = out.data() + bytes_of(r * (outputs + of.out_gap), of_outputs);
-        if (std::memcmp(made, alone.data(), alone.size()) == 0) { continue; }
-        for (std::int64_t o = 0; o < outputs; ++o) {
-            const auto at = static_cast<std::size_t>(o) * out_bytes;
-            if (std::memcmp(made + at, alone.data() + at, out_bytes) == 0) { continue; }
+        const bool same =
+            !of.across && std::memcmp(out.data() + bytes_of(r * of.out_row(), of_outputs), alone.data(), alone.size()) == 0;
+        for (std::int64_t o = 0; o < (same ? 0 : outputs); ++o) {
+            const unsigned char* const made = out.data() + bytes_of(r * of.out_row() + o * of.out_step(), of_outputs);
+            if (std::memcmp(made, alone.data() + static_cast<std::size_t>(o) * out_bytes, out_bytes) == 0) { continue; }
             ADD_FAILURE() << "output " << o << " of row " << r << ": " << test::describe(p) << "\n" << plan.explain();
             return false;
         }
@@ -138,15 +139,37 @@ TEST(FewTaps, RowsInOtherOrdersHaveTheBitsOfEachByItself) {
     });
 }
 
+// Rows that stay side by side, widened as they are read or each under its own filter.
+TEST(FewTaps, RowsThatStaySideBySideHaveTheBitsOfEachByItself) {
+    test::on_every_target([] {
+        Random random(54);
+        for (int i = 0; i < 150; ++i) {
+            const std::int64_t rows = test::between(2, test::chance(0.3, random) ? 300 : 70, random);
+            const std::int64_t gap = test::chance(0.6, random) ? 0 : test::between(1, 20, random);
+            Views of{.row = draw_row(test::between(20, 400, random), random), .rows = rows, .sample_step = rows + gap};
+            of.across = true;
+            of.out_gap = test::chance(0.6, random) ? 0 : test::between(1, 20, random);
+            of.offset = draw_offset(of.row, random);
+            of.own = test::chance(0.5, random);
+            if (test::chance(0.2, random)) { of.row.taps = test::between(17, 40, random); }
+            if (of.row.mode == Mode::valid) { of.row.taps = std::min(of.row.taps, of.row.length); }
+            expect_the_bits_of_rows(of, static_cast<int>(test::between(1, 3, random)), random);
+            if (testing::Test::HasFailure()) { return; }
+        }
+    });
+}
+
 // Results past the caches.
 TEST(FewTaps, LargeResults) {
     Random random(53);
     constexpr std::int64_t kRows = 16, kLength = 400'000;
     for (const std::int64_t gap : {0, 3}) {
         for (const std::int64_t taps : {1, 3}) {
+            if (gap == 0 && taps == 1) { continue; }
             const Problem row{.length = kLength, .taps = taps, .dtype = Dtype::f32};
             Views of{.row = row, .rows = kRows, .row_step = 1, .sample_step = kRows, .out_gap = gap};
             of.offset = gap == 0 ? 16 : 0;
+            of.checked = 6;
             EXPECT_TRUE(expect_the_bits_of_rows(of, 2, random));
             of.row_step = kLength;
             of.sample_step = -1;
@@ -154,6 +177,11 @@ TEST(FewTaps, LargeResults) {
             of.row_step = 2 * kLength;
             of.sample_step = 2;
             EXPECT_TRUE(expect_the_bits_of_rows(of, 2, random));
+            Views wide{.row = row, .rows = kRows, .sample_step = kRows, .out_gap = gap, .offset = of.offset, .checked = 6};
+            wide.row.dtype = Dtype::i16;
+            wide.row.real_taps = wide.row.output_dtype = Dtype::f32;
+            wide.across = true;
+            expect_the_bits_of_rows(wide, 2, random);
         }
     }
 }

@@ -43,6 +43,8 @@ constexpr std::int64_t kNearRows = 2;  // times a row's length from one to the n
 constexpr std::int64_t kFlowWindow = 6144, kMostFlowColumns = 1024, kFlowElements = 32768, kFlowTaps = 4, kFlowStep = 2048;
 
 constexpr std::int64_t kMostAsRead = 8;  // taps
+// Outputs that are summed as samples lie, for each at the ends of rows that is not.
+constexpr std::int64_t kInsideOfEnds = 16;
 
 /// T: float or double, the type of sums.
 ///
@@ -151,8 +153,13 @@ private:
 
     // Where nothing is turned memory is read and written in its own order, by as many columns as leave a window in the L1 cache.
     void choose_flow() {
-        const std::int64_t most =
-            std::clamp(kFlowWindow / problem_.x.k / kMostColumns * kMostColumns, kMostColumns, kMostFlowColumns);
+        const auto fitting = [&](std::int64_t window) {
+            return std::clamp(window / problem_.x.k / kMostColumns * kMostColumns, kMostColumns, kMostFlowColumns);
+        };
+        // Of rows that have to be divided, too, doubles fill the cache sooner.
+        const std::int64_t all = fitting(kFlowWindow),
+                           of_bytes = fitting(kFlowWindow * static_cast<std::int64_t>(sizeof(float)) / sizeof(T));
+        const std::int64_t most = problem_.batch.length <= all ? all : of_bytes;
         const std::int64_t blocks = divide_up(problem_.batch.length, most);
         columns_ = std::min(problem_.batch.length, round_up(divide_up(problem_.batch.length, blocks), kColumnsLanes));
         outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, std::max(kFlowElements / columns_, kFlowTaps * problem_.x.k));
@@ -235,7 +242,21 @@ private:
         block.taps = table;
     }
 
+    // Outputs whose windows lie in memory by themselves, if they are most of a block: they need not be gathered.
     void run(const Block& block, std::int64_t first, std::int64_t count) const {
+        const Piece& main = block.input.main;
+        const std::int64_t end = first + count, last = main.last + problem_.x.origin - problem_.x.k + 1;
+        const std::int64_t from = std::clamp(main.first + problem_.x.origin, first, end), to = std::clamp(last, from, end);
+        const std::int64_t unit = own_ ? block.period / block.pitch : 1;
+        const std::int64_t inside = (to - from) / unit * unit, ends = count - inside;
+        const bool own_as_read = own_ && is_read_where_it_lies() && problem_.x.k <= most_held_;
+        const bool worth = inside >= kInsideOfEnds * ends && inside * block.pitch >= kElementsOfACall;
+        if ((!own_as_read && few_ == nullptr) || ends == 0 || !worth) { return run_some(block, first, count); }
+        if (from > first) { run_some(block, first, from - first); }
+        run_some(block, from, inside);
+        if (from + inside < end) { run_some(block, from + inside, end - from - inside); }
+    }
+    void run_some(const Block& block, std::int64_t first, std::int64_t count) const {
         const std::int64_t k = problem_.x.k;
         if (flows_) { return flow(block, first, count); }
         if (own_ && sum_in_place(block, first, count)) { return; }
@@ -247,6 +268,7 @@ private:
                       .taps = block.taps,
                       .rows = rows,
                       .period = block.period,
+                      .columns = block.period,
                       .step = block.pitch,
                       .k = k,
                       .pitch = block.period,
@@ -268,13 +290,18 @@ private:
     }
     // Rows side by side whose samples are of the sums' type are summed where they lie, and to where their outputs lie if these are
     // such ones too. False: others, and those with gaps between them of which each sample would be read often.
+    [[nodiscard]] bool is_read_where_it_lies() const {
+        return problem_.batch.in_stride == 1 && !read_turned_ && !turns_ && widen_ == nullptr;
+    }
     [[nodiscard]] bool sum_in_place(const Block& block, std::int64_t first, std::int64_t count) const {
         const Piece& main = block.input.main;
         const std::int64_t begin = first - problem_.x.origin, pitch = block.pitch;
         const bool flat = main.stride == pitch && pitch == block.columns;
         // Columns of the next block may be summed, too, for nobody.
         const bool full = pitch == block.columns, there = full || block.column + pitch <= problem_.batch.length;
-        const bool as_read = problem_.batch.in_stride == 1 && !read_turned_ && !turns_ && widen_ == nullptr && there;
+        // Or some of this one twice.
+        const bool some_twice = !full && problem_.x.k <= most_held_ && block.columns >= kColumnsLanes && block.period == pitch;
+        const bool as_read = is_read_where_it_lies() && (there || some_twice);
         const bool inside = begin >= main.first && begin + count + problem_.x.k - 1 <= main.last;
         if (!as_read || !inside || count * pitch % block.period != 0) { return false; }
         const T* const in = static_cast<const T*>(main.data) + block.column + (begin - main.first) * main.stride;
@@ -286,13 +313,14 @@ private:
             return false;
         }
         const bool as_made =
-            full && put_.as_made() && !block.past_caches && (block.output.stride == pitch || block.period == pitch);
+            (full || some_twice) && put_.as_made() && !block.past_caches && (block.output.stride == pitch || block.period == pitch);
         T* const out = static_cast<T*>(block.output.data) + block.column + (first - block.output.first) * block.output.stride;
         sum_own_({.out = as_made ? out : block.sums,
                   .in = in,
                   .taps = block.taps,
                   .rows = count * pitch / block.period,
                   .period = block.period,
+                  .columns = some_twice ? block.columns : block.period,
                   .step = main.stride,
                   .k = problem_.x.k,
                   .pitch = flat ? block.period : main.stride,
