@@ -198,7 +198,7 @@ HWY_INLINE hn::Vec<D> reversed_units(D d, hn::Vec<D> v) {
 }
 
 /// R vectors of outputs of one line, and sums of the samples between those that are wanted with them.
-template <int kParts, int kStep, int kTaps, int R, bool kStream, class In, class T>
+template <int kParts, int kStep, int R, bool kStream, class In, class T>
 HWY_INLINE void along_some(T* HWY_RESTRICT out, const In* HWY_RESTRICT in, const T* HWY_RESTRICT taps, std::int64_t k,
                            std::int64_t tap_step) {
     const hn::ScalableTag<T> d;
@@ -213,12 +213,7 @@ HWY_INLINE void along_some(T* HWY_RESTRICT out, const In* HWY_RESTRICT in, const
     };
     HWY_UNROLL(8)
     for (int r = 0; r < kVectors; ++r) { sums[r] = hn::Zero(d); }
-    if constexpr (kTaps > 0) {
-        HWY_UNROLL(4)
-        for (int t = 0; t < kTaps; ++t) { add(t); }
-    } else {
-        for (std::int64_t t = 0; t < k; ++t) { add(t); }
-    }
+    for (std::int64_t t = 0; t < k; ++t) { add(t); }
     HWY_UNROLL(8)
     for (int r = 0; r < R; ++r) {
         auto v = sums[r];
@@ -232,7 +227,7 @@ HWY_INLINE void along_some(T* HWY_RESTRICT out, const In* HWY_RESTRICT in, const
     }
 }
 
-template <int kParts, int kStep, int kTaps, class In, class T>
+template <int kParts, int kStep, class In, class T>
 HWY_NOINLINE void along_line(T* HWY_RESTRICT out, const In* HWY_RESTRICT in, const T* HWY_RESTRICT taps, std::int64_t k,
                              std::int64_t tap_step, std::int64_t count, bool streams) {
     constexpr std::int64_t U = static_cast<std::int64_t>(HWY_LANES(T)) / kParts, kUnit = kParts * sizeof(T);
@@ -241,7 +236,7 @@ HWY_NOINLINE void along_line(T* HWY_RESTRICT out, const In* HWY_RESTRICT in, con
     // Of the last output samples behind it would be read, too.
     const std::int64_t end = kStep == 2 ? count - 1 : count;
     const auto one = [&](std::int64_t o) HWY_ATTR {
-        along_some<kParts, kStep, kTaps, 1, false>(out + o * kParts, in + o * kStep * kParts, taps, k, tap_step);
+        along_some<kParts, kStep, 1, false>(out + o * kParts, in + o * kStep * kParts, taps, k, tap_step);
     };
     const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(out) % kVector);
     std::int64_t o = 0;
@@ -251,12 +246,12 @@ HWY_NOINLINE void along_line(T* HWY_RESTRICT out, const In* HWY_RESTRICT in, con
     }
     if (streams && past % kUnit == 0) {
         for (; o + R * U <= end; o += R * U) {
-            along_some<kParts, kStep, kTaps, R, true>(out + o * kParts, in + o * kStep * kParts, taps, k, tap_step);
+            along_some<kParts, kStep, R, true>(out + o * kParts, in + o * kStep * kParts, taps, k, tap_step);
         }
         hwy::FlushStream();
     }
     for (; o + R * U <= end; o += R * U) {
-        along_some<kParts, kStep, kTaps, R, false>(out + o * kParts, in + o * kStep * kParts, taps, k, tap_step);
+        along_some<kParts, kStep, R, false>(out + o * kParts, in + o * kStep * kParts, taps, k, tap_step);
     }
     for (; o + U <= end; o += U) { one(o); }
     if (o < end && end >= U) {
@@ -278,19 +273,7 @@ void along(const FewCall<T>& call) {
         const In* const in = static_cast<const In*>(call.in) + l * call.line * kParts;
         T* const out = call.out + l * call.out_line * kParts;
         const std::int64_t tap_step = kStep == 1 ? call.tap_step * kParts : kStep * kParts;
-        switch (call.k) {
-            case 1:
-                along_line<kParts, kStep, 1>(out, in, call.taps, 1, tap_step, call.count, call.stream);
-                break;
-            case 2:
-                along_line<kParts, kStep, 2>(out, in, call.taps, 2, tap_step, call.count, call.stream);
-                break;
-            case 3:
-                along_line<kParts, kStep, 3>(out, in, call.taps, 3, tap_step, call.count, call.stream);
-                break;
-            default:
-                along_line<kParts, kStep, 0>(out, in, call.taps, call.k, tap_step, call.count, call.stream);
-        }
+        along_line<kParts, kStep>(out, in, call.taps, call.k, tap_step, call.count, call.stream);
     }
 }
 
