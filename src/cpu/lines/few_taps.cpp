@@ -10,6 +10,8 @@ namespace {
 // Taps of lines that are read backwards; of those of which every second sample is read, with products for those between them;
 // and of those that are only widened, each sample so many times.
 constexpr std::int64_t kMostTurned = 10, kMostReversed = 16, kMostOfEverySecond = 3, kMostWidened = 6;
+// Of lines that fill half a vector fewer.
+constexpr std::int64_t kMostTurnedOfFewLines = 3, kTurnedBytes = 32;
 // Outputs that are made in scratch memory stay in the L1 cache.
 constexpr std::int64_t kPieceElements = 4096, kFewestInPiece = 64, kMostInPiece = 1024;
 // Lines so far from each other share sets of the caches.
@@ -34,7 +36,8 @@ FewTaps::FewTaps(const LineLayout& layout, const core::Resolved& lines, std::int
     if (pairs && !as_made) { return; }
     const bool near = p.batch.in_stride == 1 && std::abs(p.x.in_stride) > 1;
     const auto find = [&](const auto& kernels, auto& found, auto& put) {
-        if (near && layout.filters == 1 && rows >= kFewestTurned && k_ <= kMostTurned) {
+        const std::int64_t most_turned = rows * unit_bytes_ < kTurnedBytes ? kMostTurnedOfFewLines : kMostTurned;
+        if (near && layout.filters == 1 && rows >= kFewestTurned && k_ <= most_turned) {
             found = kernels.turned(p.dtype, pairs);
             turned_ = found != nullptr;
         } else if (!near && k_ <= most_along(p.x.in_stride)) {

@@ -101,6 +101,10 @@ LineMoves::LineMoves(Target target, Dtype in, Dtype sum, Dtype made, Dtype out)
 
 void LineMoves::gather(std::byte* to, std::int64_t pitch, const std::byte* from, Strides strides, std::int64_t lines,
                        std::int64_t count) const {
+    if (pitch == count && strides.line_stride == strides.step * count) {  // one line after the other
+        count *= lines;
+        lines = 1;
+    }
     if (widen_ != nullptr) { return gather_widened(to, pitch, from, strides, lines, count); }
     with_size(size_of(in_), [&]<class T>(T) {
         gather_as_is(kernels_, reinterpret_cast<T*>(to), pitch, reinterpret_cast<const T*>(from), strides, lines, count);

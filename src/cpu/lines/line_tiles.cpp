@@ -197,7 +197,8 @@ private:
 
     // Whether a line of memory has samples of several rows, or gets outputs of them.
     [[nodiscard]] bool has_neighbours() const {
-        return scatters_ || (gathers_ && std::abs(problem_.batch.in_stride) < std::abs(problem_.x.in_stride));
+        const std::int64_t row = std::abs(problem_.batch.in_stride);
+        return scatters_ || (gathers_ && row != 0 && row < std::abs(problem_.x.in_stride));
     }
 
     // Neighbours that fill lines of the cache where they lie apart.
