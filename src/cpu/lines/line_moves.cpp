@@ -95,6 +95,10 @@ LineMoves::LineMoves(Target target, Dtype in, Dtype sum, Dtype made, Dtype out)
     if (in != sum) {
         widen_ = kernels_.widening(in, sum == Dtype::f64);
         split_widened_ = kernels_.split_widened(in, sum == Dtype::f64);
+        if (sum == Dtype::f32) {
+            widen_reversed_ = few_kernels(target).f32.along(in, false, -1);
+            widen_every_second_ = few_kernels(target).f32.along(in, false, 2);
+        }
     }
     if (made != out) { narrow_ = kernels_.narrowing(out); }
 }
@@ -121,6 +125,18 @@ void LineMoves::gather_widened(std::byte* to, std::int64_t pitch, const std::byt
     }
     if (strides.line_stride == 1 && lines > 1) { return split_widened_(to, pitch, from, strides.step, lines, count); }
     if (strides.step == -1 || strides.step == 2) {
+        if (const auto as_read = strides.step == 2 ? widen_every_second_ : widen_reversed_) {
+            constexpr float kOne = 1;
+            return as_read({.out = reinterpret_cast<float*>(to),
+                            .in = from,
+                            .taps = &kOne,
+                            .k = 1,
+                            .count = count,
+                            .lines = lines,
+                            .step = strides.step,
+                            .line = strides.line_stride,
+                            .out_line = pitch});
+        }
         for (std::int64_t l = 0; l < lines; ++l) {
             gather_line(to + l * pitch * wide, from + l * strides.line_stride * narrow, strides.step, count);
         }

@@ -215,7 +215,8 @@ private:
         if (problem_.x.n == kUnknownLength) { return together_; }
         const std::int64_t samples = std::max<std::int64_t>(problem_.x.outputs + problem_.x.k, 1);
         const std::int64_t least = problem_.batch.in_stride == 0 ? kMostRows / 2 : 1;
-        return std::max(round_up(std::clamp(kOutputsOfFewRows / samples, least, kMostShortRows), together_), together_);
+        const std::int64_t many = problem_.x.in_stride == 1 ? kOutputsOfFewRows : 4 * kOutputsOfFewRows;
+        return std::max(round_up(std::clamp(many / samples, least, kMostShortRows), together_), together_);
     }
 
     // Before it is known how many outputs the algorithm makes together: with transforms about as many as there are taps, or more.
