@@ -29,7 +29,7 @@ constexpr std::int64_t kLinesTogether = 2;
 constexpr std::int64_t kMostRows = 16;
 constexpr std::int64_t kMostShortRows = 64;
 // From so many rows on all tiles but the last are full; of fewer, rows are shared out evenly.
-constexpr std::int64_t kRowsOfManyTiles = 64;
+constexpr std::int64_t kRowsOfManyTiles = 64, kManyTiles = 16;
 // Outputs of a line in a tile: so many that neither the call for it nor the k - 1 samples that neighbours share count, and few
 // enough that all lines stay in the L2 cache. An algorithm that works in blocks takes whole ones.
 constexpr std::int64_t kOutputs = 1024;
@@ -46,6 +46,10 @@ constexpr std::int64_t kAllTilesBytes = std::int64_t{32} << 20;
 constexpr std::int64_t kFewestPastCaches = 2048;
 // An element of the outer axes that takes longer is divided among all threads; of shorter ones each thread takes some.
 constexpr double kElementSeconds = 25e-6;
+// 3 interleaved channels of 3,000 under 700 taps take 20 us together and 22 apart, 2 of 26,216 under filters of their own 88
+// and 64.
+constexpr std::int64_t kMostChannels = 4;
+constexpr double kChannelsSeconds = 60e-6;
 // Transforms count as many taps' worth.
 constexpr double kMostTapsThatCount = 100;
 
@@ -78,13 +82,17 @@ public:
           in_bytes_(static_cast<std::int64_t>(size_of(lines_.dtype))),
           line_bytes_(static_cast<std::int64_t>(size_of(lines_.output_dtype))),
           out_bytes_(static_cast<std::int64_t>(size_of(problem_.output_dtype))) {
-        choose_rows();
+        choose_rows(request.threads);
         // Few tiles, of very long filters: all threads inside each of them.
         const bool few = tiles_about() < request.threads && !(all_filters && filters_ > 1);
         core::Request each = request;
         each.threads = few ? request.threads : 1;
         prepare_filters(each, all_filters, few ? 1 : request.threads, prepare);
         choose_outputs();
+        if (!few && tiles_of(outputs_) < request.threads) {
+            share_rows(request.threads);
+            choose_outputs();
+        }
         extends_ = lines_of_ != nullptr && lines_of_->takes_extended_lines();
         if (gathers_ && !scatters_ && lines_of_ != nullptr && lines_of_->taps_in_order(0) != nullptr) {
             few_ = FewTaps(layout, lines_, rows_, current_target());
@@ -174,7 +182,7 @@ private:
         }
     }
 
-    void choose_rows() {
+    void choose_rows(int threads) {
         if (!gathers_ && !scatters_ && !narrows_) {
             rows_ = together_;
             return;
@@ -183,16 +191,29 @@ private:
         const std::int64_t window = std::max(kOutputsOfFewRows, 4 * problem_.x.k);
         std::int64_t most = has_neighbours() ? rows_of_a_line() : rows_of_their_own();
         while (most > together_ && most * window * (in_bytes_ + line_bytes_) > kTileBytes) { most /= 2; }
-        if (length <= most) {
+        if (length <= most && (has_neighbours() || length <= together_)) {
             rows_ = length;
+            if (tiles_about() < threads) { share_rows(threads); }
             return;
         }
-        if (length >= kRowsOfManyTiles) {
+        if (length >= kRowsOfManyTiles && (has_neighbours() || length >= kManyTiles * most)) {
             rows_ = most;
             return;
         }
-        const std::int64_t tiles = (length + most - 1) / most;
+        std::int64_t tiles = (length + most - 1) / most;
+        if (!has_neighbours()) { tiles = round_up(tiles, threads); }
         rows_ = round_up((length + tiles - 1) / tiles, together_);
+    }
+
+    // Fewer rows, so that each thread that the work is worth has a tile, though tiles share lines of memory.
+    void share_rows(int most_threads) {
+        const std::int64_t length = problem_.batch.length;
+        const double seconds = seconds_of(problem_, length * problem_.outer_length(), problem_.x.outputs);
+        const int threads = core::worthwhile_threads(seconds, most_threads);
+        // Channels without gaps between them are told apart in registers, all together.
+        const bool channels = length <= kMostChannels && std::abs(problem_.x.in_stride) == length;
+        if (length < threads || (channels && seconds < kChannelsSeconds)) { return; }
+        rows_ = std::min(rows_, round_up(divide_up(length, threads), together_));
     }
 
     // Whether a line of memory has samples of several rows, or gets outputs of them.
@@ -220,10 +241,11 @@ private:
     }
 
     // Before it is known how many outputs the algorithm makes together: with transforms about as many as there are taps, or more.
-    [[nodiscard]] std::int64_t tiles_about() const {
-        const std::int64_t of_rows = problem_.outer_length() * ((problem_.batch.length + rows_ - 1) / rows_);
-        const std::int64_t outputs = problem_.x.n == kUnknownLength ? 1 : problem_.x.outputs;
-        return of_rows * std::max<std::int64_t>(outputs / std::max(kOutputsOfFewRows, problem_.x.k), 1);
+    [[nodiscard]] std::int64_t tiles_about() const { return tiles_of(std::max(kOutputsOfFewRows, problem_.x.k)); }
+    [[nodiscard]] std::int64_t tiles_of(std::int64_t outputs) const {
+        const std::int64_t of_rows = problem_.outer_length() * divide_up(problem_.batch.length, rows_);
+        const std::int64_t all = problem_.x.n == kUnknownLength ? 1 : problem_.x.outputs;
+        return of_rows * std::max<std::int64_t>((all + outputs / 2) / outputs, 1);
     }
 
     void choose_outputs() {
