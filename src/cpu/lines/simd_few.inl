@@ -131,8 +131,10 @@ HWY_NOINLINE void turned_by(D d, const FewCall<T>& call) {
     const auto squares = [&](std::int64_t o, std::int64_t end, auto stream) HWY_ATTR {  // of whole squares
         const In* ahead = in + (o + k - 1 + kFewAhead) * step;
         for (std::int64_t i = step > lines * kParts ? o : end; i < end; ++i, ahead += step) {  // without gaps they are foreseen
-            for (std::int64_t b = 0; b < lines * kParts; b += 64 / static_cast<std::int64_t>(sizeof(In))) {
-                hwy::Prefetch(ahead + b);
+            const auto first = reinterpret_cast<std::uintptr_t>(ahead),
+                       last = reinterpret_cast<std::uintptr_t>(ahead + lines * kParts);
+            for (std::uintptr_t line = first / 64 * 64; line < last; line += 64) {
+                __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 3);
             }
         }
         for (std::int64_t l = 0; l < lines; l += N) {
@@ -169,6 +171,8 @@ HWY_INLINE void turned_by(D d, const FewCall<T>& call) {
             return turned_by<In, kParts, 2>(d, call);
         case 3:
             return turned_by<In, kParts, 3>(d, call);
+        case 4:
+            return turned_by<In, kParts, 4>(d, call);
         default:
             return turned_by<In, kParts, 0>(d, call);
     }

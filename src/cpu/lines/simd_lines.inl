@@ -97,68 +97,67 @@ HWY_INLINE void prefetch(const void* at) {
 /// `count` elements side by side, which begin anywhere in a line of the cache.
 template <bool kWrite, class T>
 HWY_INLINE void prefetch_run(const T* at, std::int64_t count) {
-    const auto first = reinterpret_cast<std::uintptr_t>(at), end = reinterpret_cast<std::uintptr_t>(at + count);
-    for (std::uintptr_t line = first / 64 * 64; line < end; line += 64) { prefetch<kWrite>(reinterpret_cast<const void*>(line)); }
+    constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T));
+    for (std::int64_t i = 0; i < count - 1; i += kLine) { prefetch<kWrite>(at + i); }
+    prefetch<kWrite>(at + (count - 1));
 }
 
-/// wide[p * step + l] is lines[l * pitch + p] for 0 <= l < lines and p0 <= p < p0 + kSome, whichever of the two is written; kSome
-/// is one square or two.
-template <bool kSplit, std::int64_t kSome, class T>
-HWY_INLINE void transpose_some(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, std::int64_t pitch, std::int64_t step,
-                               std::int64_t lines, std::int64_t p0, std::int64_t count) {
-    constexpr std::int64_t S = kSquare<T>, Two = 2 * S;
-    const std::int64_t to_step = kSplit ? pitch : step, from_step = kSplit ? step : pitch;
-    const T* const wide = kSplit ? from : to;
-    if (step > lines) {  // without gaps they are foreseen
-        for (std::int64_t i = p0; i < p0 + kSome; ++i) {
-            prefetch_run<!kSplit>(wide + HWY_MIN(i + kAhead, count - 1) * step, lines);
-        }
-    }
-    T* HWY_RESTRICT at = kSplit ? to + p0 : to + p0 * step;
-    const T* HWY_RESTRICT of = kSplit ? from + p0 * step : from + p0;
-    const std::int64_t at_line = kSplit ? pitch : 1, of_line = kSplit ? 1 : pitch;
-    // From a square to the next along the lines.
-    const std::int64_t at_square = kSplit ? S : S * step, of_square = kSplit ? S * step : S;
-    std::int64_t l = 0;
-    if constexpr (kSome == Two) {
-        for (; l + Two <= lines; l += Two) { transpose_twice(at + l * at_line, to_step, of + l * of_line, from_step); }
-    }
-    for (; l + S <= lines; l += S) {
-        for (std::int64_t i = 0; i < kSome / S; ++i) {
-            transpose(at + l * at_line + i * at_square, to_step, of + l * of_line + i * of_square, from_step);
-        }
-    }
-    if (l == lines) { return; }
-    if (lines > S) {  // some lines once more
-        l = lines - S;
-        for (std::int64_t i = 0; i < kSome / S; ++i) {
-            transpose(at + l * at_line + i * at_square, to_step, of + l * of_line + i * of_square, from_step);
-        }
-        return;
-    }
-    for (std::int64_t i = 0; i < kSome; ++i) {
-        for (std::int64_t line = l; line < lines; ++line) {
-            kSplit ? copy_element(at + line * pitch + i, of + i * step + line)
-                   : copy_element(at + i * step + line, of + line * pitch + i);
-        }
-    }
-}
-
-/// The same for 0 <= p < count.
+/// wide[p * step + l] is lines[l * pitch + p] for 0 <= l < lines and 0 <= p < count, whichever of the two is written.
 template <bool kSplit, class T>
 HWY_INLINE void transpose_all(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, std::int64_t pitch, std::int64_t step,
                               std::int64_t lines, std::int64_t count) {
     constexpr std::int64_t S = kSquare<T>, Two = 2 * S;
+    const std::int64_t whole_lines = lines / S * S;
+    const auto square = [&](auto turn, std::int64_t l, std::int64_t p) {
+        if constexpr (kSplit) {
+            turn(to + l * pitch + p, pitch, from + p * step + l, step);
+        } else {
+            turn(to + p * step + l, step, from + l * pitch + p, pitch);
+        }
+    };
+    const auto one = [&](std::int64_t l, std::int64_t p) {
+        if constexpr (kSplit) {
+            copy_element(to + l * pitch + p, from + p * step + l);
+        } else {
+            copy_element(to + p * step + l, from + l * pitch + p);
+        }
+    };
+    constexpr auto kTwice = [](T* at, std::int64_t at_step, const T* of, std::int64_t of_step) {
+        transpose_twice(at, at_step, of, of_step);
+    };
+    constexpr auto kOnce = [](T* at, std::int64_t at_step, const T* of, std::int64_t of_step) {
+        transpose(at, at_step, of, of_step);
+    };
+    const auto rows = [&](auto some, std::int64_t p) {  // so many, a multiple of S
+        if (step > lines) {                             // without gaps they are foreseen
+            for (std::int64_t i = p; i < p + some; ++i) {
+                prefetch_run<!kSplit>((kSplit ? from : to) + HWY_MIN(i + kAhead, count - 1) * step, lines);
+            }
+        }
+        std::int64_t l = 0;
+        if constexpr (some == Two) {
+            for (; l + Two <= lines; l += Two) { square(kTwice, l, p); }
+        }
+        for (; l < whole_lines; l += S) {
+            for (std::int64_t i = p; i < p + some; i += S) { square(kOnce, l, i); }
+        }
+        if (whole_lines == lines) { return; }
+        if (lines > S) {  // some lines once more
+            for (std::int64_t i = p; i < p + some; i += S) { square(kOnce, lines - S, i); }
+            return;
+        }
+        for (std::int64_t i = p; i < p + some; ++i) {
+            for (l = whole_lines; l < lines; ++l) { one(l, i); }
+        }
+    };
     std::int64_t p = 0;
-    for (; p + Two <= count; p += Two) { transpose_some<kSplit, Two>(to, from, pitch, step, lines, p, count); }
+    for (; p + Two <= count; p += Two) { rows(std::integral_constant<std::int64_t, Two>(), p); }
     if (p + S <= count) {
-        transpose_some<kSplit, S>(to, from, pitch, step, lines, p, count);
+        rows(std::integral_constant<std::int64_t, S>(), p);
         p += S;
     }
     for (; p < count; ++p) {
-        for (std::int64_t l = 0; l < lines; ++l) {
-            kSplit ? copy_element(to + l * pitch + p, from + p * step + l) : copy_element(to + p * step + l, from + l * pitch + p);
-        }
+        for (std::int64_t l = 0; l < lines; ++l) { one(l, p); }
     }
 }
 
