@@ -58,7 +58,7 @@ std::string algorithm_of(const ImageProblem& p, const Floats& taps, Accuracy acc
 TEST(Image, DirectSumsOfLargeMasksKeepThePromise) {
     for (const auto& [height, width] : {std::pair<std::int64_t, std::int64_t>{40, 40}, {1, 1256}, {1256, 1}, {13, 97}}) {
         for (const bool flat : {true, false}) {
-            if (test::kSanitized && !flat) { continue; }
+            if (test::kSanitized && (!flat || width == 1256)) { continue; }
             Problem p = problem_of(std::max<std::int64_t>(height, 24), std::max<std::int64_t>(width, 24), height, width);
             p.dtype = Dtype::u8;
             p.real_taps = Dtype::f32;

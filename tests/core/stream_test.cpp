@@ -255,7 +255,7 @@ void check_cases(std::uint64_t seed, int count, std::int64_t most_samples, std::
     }
 }
 
-TEST(Stream, GivesTheBitsOfTheWholeSignal) { check_cases(1000, 1500, 150, 40, false); }
+TEST(Stream, GivesTheBitsOfTheWholeSignal) { check_cases(1000, test::kSanitized ? 500 : 1500, 150, 40, false); }
 TEST(Stream, GivesTheBitsOfTheWholeSignalForIntegers) { check_cases(100000, 500, 150, 40, true); }
 TEST(Stream, GivesTheBitsOfTheWholeSignalOverManyBlocks) { check_cases(200000, 25, 60000, 500, false); }
 TEST(Stream, GivesTheBitsOfTheWholeSignalWithLongFilters) { check_cases(300000, test::kSanitized ? 4 : 15, 30000, 20000, false); }

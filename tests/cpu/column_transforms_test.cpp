@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
 #include "support/buffers.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
+#include "support/sanitized.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline {
@@ -44,7 +46,7 @@ std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<st
 TEST(ColumnTransforms, AnyBoundaryModeAndNumberOfRows) {
     Random random(71);
     int taken = 0;
-    constexpr int kCases = 40;
+    constexpr int kCases = test::kSanitized ? 20 : 40;
     for (int i = 0; i < kCases; ++i) {
         const std::int64_t rows = test::pick(std::vector<std::int64_t>{12, 16, 29, 32, 45, 64, 80}, random);
         const std::int64_t length = test::between(100, 1200, random),
@@ -117,6 +119,59 @@ TEST(ColumnTransforms, QuietPassagesKeepTheirDigits) {
         plan_of(p, taps.data()).execute(out.data(), in.data());
         EXPECT_EQ(test::compare(p, out.data(), in.data(), taps.data(), true), "") << to_string(dtype);
     }
+}
+
+// Vectors begin where lines of the cache do, so that rows at both ends share some: which ones changes no bit.
+TEST(ColumnTransforms, WhereverTheSamplesLie) {
+    Random random(75);
+    for (const Dtype dtype : {Dtype::f32, Dtype::complex64}) {
+        const std::size_t size = size_of(dtype);
+        for (const auto& [rows, taps] : {std::pair<std::int64_t, std::int64_t>{64, 100}, {80, 150}, {136, 70}}) {
+            Problem p = side_by_side(1, 2500, rows, taps, 0, Mode::same);
+            p.dtype = dtype;
+            p.boundary = Boundary::mirror;
+            const auto bytes = bytes_of(input_extent(p), dtype);
+            std::vector<unsigned char> h(bytes_of(taps, taps_dtype(p))), in(bytes), expected(bytes_of(output_extent(p), dtype));
+            test::fill_random(in.data(), dtype, input_extent(p), random);
+            test::fill_random(h.data(), taps_dtype(p), taps, random);
+            const auto sample = [&](std::int64_t position, std::int64_t row) {
+                return reinterpret_cast<float*>(&in[static_cast<std::size_t>(position * rows + row) * size]);
+            };
+            for (std::int64_t i = 800; i < 1600; ++i) {
+                for (const std::int64_t row : {std::int64_t{1}, std::int64_t{20}, rows - 2}) { *sample(i, row) *= 1e-6F; }
+            }
+            *sample(300, 2) = *sample(2000, rows - 1) = std::numeric_limits<float>::quiet_NaN();
+            const Plan plan = plan_of(p, h.data());
+            for (const std::size_t elements : {0, 1, 5, 7, 15}) {
+                std::vector<unsigned char> from(bytes + 256), to(expected.size() + 256);
+                const auto placed = [&](std::vector<unsigned char>& memory, std::size_t beyond) {
+                    return &memory[(64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64 + beyond * size];
+                };
+                unsigned char* const out = placed(to, (3 * elements) % 16);
+                std::memcpy(placed(from, elements), in.data(), bytes);
+                plan.execute(out, placed(from, elements));
+                if (elements == 0) {
+                    std::memcpy(expected.data(), out, expected.size());
+                    ASSERT_EQ(test::compare(p, out, in.data(), h.data(), false), "") << test::describe(p);
+                }
+                ASSERT_EQ(std::memcmp(out, expected.data(), expected.size()), 0) << test::describe(p) << " from " << elements;
+            }
+        }
+    }
+}
+
+// The longest transforms.
+TEST(ColumnTransforms, ManyTaps) {
+    Random random(76);
+    const std::int64_t length = test::kSanitized ? 1200 : 4500, rows = 16, taps = 1150;
+    const Problem p = side_by_side(1, length, rows, taps, 0, Mode::same);
+    std::vector<float> in(static_cast<std::size_t>(length * rows)), h(static_cast<std::size_t>(taps)), out(in.size());
+    test::fill_random(in.data(), Dtype::f32, length * rows, random);
+    test::fill_random(h.data(), Dtype::f32, taps, random);
+    const Plan plan = plan_of(p, h.data());
+    if (has_vectors()) { EXPECT_NE(plan.explain().find("FFT of 4096 points"), std::string::npos) << plan.explain(); }
+    plan.execute(out.data(), in.data());
+    EXPECT_EQ(test::compare(p, out.data(), in.data(), h.data(), false), "");
 }
 
 // Taps that no spectrum holds go by tiles.

@@ -11,6 +11,7 @@
 #include "core/problem/half.hpp"
 #include "support/case.hpp"
 #include "support/draw.hpp"
+#include "support/sanitized.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline {
@@ -18,7 +19,7 @@ namespace {
 
 using test::Random;
 
-std::int64_t cases() { return test::environment_number("TAPLINE_LINES_CASES", 60); }
+std::int64_t cases() { return test::environment_number("TAPLINE_LINES_CASES", test::kSanitized ? 20 : 60); }
 constexpr std::int64_t kOutputsOfABlock = 4096;
 
 class Lines : public ::testing::TestWithParam<std::string> {

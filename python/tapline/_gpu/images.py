@@ -90,6 +90,7 @@ def _plan_in_place(make, layout, layout_out, packed, key):
     choice = _choices.get(key)
     if choice:
         return None
+    other = make(*packed) if choice is None else None  # first: the latest plan is the one that is explained and kept beside a call
     try:
         plan = make(layout, layout_out)
     except (NotImplementedError, ValueError):  # what is wrong beside the layout is told by the plan of the copy
@@ -97,7 +98,6 @@ def _plan_in_place(make, layout, layout_out, packed, key):
     if choice is None:
         copies = plan is None
         if plan is not None:
-            other = make(*packed)
             copying = max(_COPYING_SHARE * other.predicted_copy_seconds, _COPYING_SECONDS * math.prod(layout[0]))
             copies = max(other.predicted_seconds + copying, _COPYING_CALL_SECONDS) < plan.predicted_seconds
         remember(_choices, key, copies, _MAX_CHOICES)

@@ -47,6 +47,7 @@ const FftKernels<T>& fft_kernel_table() {
         power<T>,
         convolve_lanes<T>,
         add_lane_power<T>,
+        add_lane_passages<T>,
     };
     return kKernels;
 }

@@ -48,6 +48,7 @@ struct LaneSink {
     std::int64_t stride = 0;
     std::int64_t re_count = 0, im_count = 0;
     bool pairs = false;
+    bool far = false;  ///< not in the caches: lines are asked for before they are written to
 };
 
 /// Samples whose power FftKernels::power compares; the rows of all transforms are multiples of it.
@@ -89,6 +90,10 @@ struct FftKernels {
                                     const LaneSink<T>&);
     /// Each lane's sum of squares of `count` rows is added to its total and becomes its least where it is less; either may be null.
     void (*add_lane_power)(const T* const* rows, std::int64_t count, bool pairs, T* total, T* least);
+    /// Of `count` rows each lane's sum of squares is added to its total. Of every kFftPassage rows from the first on it is left in
+    /// `powers`, a vector each, and of every `together` of these that follow each other it becomes the least where it is less.
+    void (*add_lane_passages)(const T* const* rows, std::int64_t count, bool pairs, std::int64_t together, T* powers, T* total,
+                              T* least);
 };
 
 /// As FftKernels<double>, from samples of f32 to a CheckedSink. What returns bool: whether no output was small.

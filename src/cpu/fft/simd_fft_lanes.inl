@@ -66,32 +66,48 @@ HWY_INLINE void lanes_dit_pass(const FftPass<T>& pass, const T* re, const T* im,
     }
 }
 
-// What is read beside the points: their factors of the spectrum, and rows of which what lies `ahead` elements on is asked for
-// early.
+// What is read beside the points, their factors of the spectrum, and what is asked for early: rows that are read next, so many
+// elements on from those of the points, and the lines of the cache that outputs are written to.
 template <class T>
 struct LanesBeside {
     const T* h_re;
     const T* h_im;
-    const T* const* next_re;
-    const T* const* next_im;
-    std::int64_t ahead;
+    LaneRows<T> rows;
+    LaneSink<T> to;
     [[nodiscard]] LanesBeside at(std::int64_t i) const {
-        return {h_re + i, h_im + i, next_re + i, next_im == nullptr ? nullptr : next_im + i, ahead};
+        LanesBeside b = *this;
+        b.h_re += i;
+        b.h_im += i;
+        b.rows.re += i;
+        if (b.rows.im != nullptr) { b.rows.im += i; }
+        b.to.re += i * to.stride;
+        b.to.im += i * to.stride;
+        b.to.re_count -= i;
+        b.to.im_count -= i;
+        return b;
+    }
+    template <int kCount>
+    HWY_INLINE void ask() const {
+        if (rows.ahead != 0) {
+            for (int m = 0; m < kCount; ++m) {
+                __builtin_prefetch(rows.re[m] + rows.ahead, 0, 2);
+                __builtin_prefetch(rows.im == nullptr ? rows.re[m] + rows.ahead / 2 : rows.im[m] + rows.ahead, 0, 2);
+            }
+        }
+        // Of a vector that straddles two lines the second: the first is there since the rows before were written.
+        if (to.re_count > 0) {
+            for (int m = 0; m < kCount; ++m) { __builtin_prefetch(to.re + m * to.stride, 1, 2); }
+        }
+        if (to.im_count > 0) {
+            for (int m = 0; m < kCount; ++m) { __builtin_prefetch(to.im + m * to.stride, 1, 2); }
+        }
     }
 };
 
 // The last level there and the first one back, with the product in between: kRadix points that follow each other.
 template <int kRadix, class T>
 HWY_INLINE void lanes_products(T* re, T* im, const LanesBeside<T>& beside) {
-    const T* const h_re = beside.h_re;
-    const T* const h_im = beside.h_im;
-    if (beside.ahead != 0) {
-        for (int m = 0; m < kRadix; ++m) {
-            __builtin_prefetch(beside.next_re[m] + beside.ahead, 0, 2);
-            __builtin_prefetch(
-                (beside.next_im == nullptr ? beside.next_re[m] + beside.ahead / 2 : beside.next_im[m] + beside.ahead), 0, 2);
-        }
-    }
+    beside.template ask<kRadix>();
     using D = hn::ScalableTag<T>;
     const D d;
     constexpr std::int64_t kLanes = hn::MaxLanes(d);
@@ -99,7 +115,7 @@ HWY_INLINE void lanes_products(T* re, T* im, const LanesBeside<T>& beside) {
     load_points<kRadix>(d, z, re, im, kLanes);
     dft<kRadix>(z);
     for (int m = 0; m < kRadix; ++m) {
-        z[m] = mul(z[m], Cx<D>{hn::Set(d, h_re[m]), hn::Set(d, h_im[m])});
+        z[m] = mul(z[m], Cx<D>{hn::Set(d, beside.h_re[m]), hn::Set(d, beside.h_im[m])});
         z[m] = {z[m].im, z[m].re};
     }
     dft<kRadix>(z);
@@ -136,7 +152,11 @@ std::uint32_t convolve_lanes(const FftTables<T>& t, const LaneRows<T>& from, T* 
     const FftPass<T>& pass = t.row_pass[0];
     const auto load_point = [&](std::int64_t i) HWY_ATTR { return load_row(d, from, i); };
     pass.radix == 8 ? lanes_dif_pass<8>(pass, re, im, load_point) : lanes_dif_pass<4>(pass, re, im, load_point);
-    const LanesBeside<T> beside{h_re, h_im, from.re, from.im, from.ahead};
+    LanesBeside<T> beside{h_re, h_im, from, to};
+    beside.to.re += (to.pairs ? 2 : 1) * kLanes - 1;
+    beside.to.im = to.pairs ? to.re + kLanes - 1 : to.im + kLanes - 1;
+    if (to.pairs) { beside.to.im_count = to.re_count; }
+    if (!to.far) { beside.to.re_count = beside.to.im_count = 0; }
     for (std::int64_t at = 0; at < t.size; at += pass.step) {
         lanes_block(t, 1, re + at * kLanes, im + at * kLanes, beside.at(at));
     }
@@ -151,21 +171,44 @@ std::uint32_t convolve_lanes(const FftTables<T>& t, const LaneRows<T>& from, T* 
     return lanes;
 }
 
+// The squares of a row of samples, or of pairs, added to `power`.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> add_squares(D d, const T* row, bool pairs, hn::Vec<D> power) {
+    if (!pairs) {
+        const auto x = hn::LoadU(d, row);
+        return hn::MulAdd(x, x, power);
+    }
+    hn::Vec<D> re, im;
+    hn::LoadInterleaved2(d, row, re, im);
+    return hn::MulAdd(re, re, hn::MulAdd(im, im, power));
+}
+
 // Of each lane the sum of squares of so many rows, added to its total; a lower one than *least becomes that.
 template <class T>
 void add_lane_power(const T* const* rows, std::int64_t count, bool pairs, T* total, T* least) {
     const hn::ScalableTag<T> d;
     auto power = hn::Zero(d);
-    for (std::int64_t i = 0; i < count; ++i) {
-        if (pairs) {
-            hn::Vec<decltype(d)> re, im;
-            hn::LoadInterleaved2(d, rows[i], re, im);
-            power = hn::MulAdd(re, re, hn::MulAdd(im, im, power));
-        } else {
-            const auto x = hn::LoadU(d, rows[i]);
-            power = hn::MulAdd(x, x, power);
-        }
-    }
+    for (std::int64_t i = 0; i < count; ++i) { power = add_squares(d, rows[i], pairs, power); }
     if (total != nullptr) { hn::StoreU(hn::LoadU(d, total) + power, d, total); }
     if (least != nullptr) { hn::StoreU(hn::Min(hn::LoadU(d, least), power), d, least); }
+}
+
+template <class T>
+void add_lane_passages(const T* const* rows, std::int64_t count, bool pairs, std::int64_t together, T* powers, T* total, T* least) {
+    const hn::ScalableTag<T> d;
+    constexpr std::int64_t kLanes = hn::MaxLanes(d);
+    const std::int64_t passages = count / kFftPassage;
+    auto all = hn::LoadU(d, total), lowest = hn::LoadU(d, least);
+    for (std::int64_t p = 0; p < passages; ++p) {
+        auto power = hn::Zero(d);
+        for (std::int64_t i = p * kFftPassage; i < (p + 1) * kFftPassage; ++i) { power = add_squares(d, rows[i], pairs, power); }
+        hn::StoreU(power, d, powers + p * kLanes);
+        all = all + power;
+        if (p + 1 < together) { continue; }
+        for (std::int64_t back = 1; back < together; ++back) { power = power + hn::LoadU(d, powers + (p - back) * kLanes); }
+        lowest = hn::Min(lowest, power);
+    }
+    for (std::int64_t i = passages * kFftPassage; i < count; ++i) { all = add_squares(d, rows[i], pairs, all); }
+    hn::StoreU(all, d, total);
+    hn::StoreU(lowest, d, least);
 }

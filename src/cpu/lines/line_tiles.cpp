@@ -38,9 +38,10 @@ constexpr std::int64_t kOutputsOfFewRows = 4096;
 // But of so many bytes: 134 columns of 15,596 numbers of 16 bits under 2 taps take 0.9 times as long in tiles of 64 x 2,048.
 constexpr std::int64_t kWideBytes = std::int64_t{512} << 10;
 // Of very long filters, whose windows are longer still, fewer rows at a time. 16,385 taps down 64 columns (2^22 samples): tiles of
-// 8 columns, in 4 MiB, take 26 to 33 ms, of 16 in 12 MiB 22 to 24 (one thread, AVX2).
-constexpr std::int64_t kTileBytes = std::int64_t{12} << 20;
-constexpr std::int64_t kAllTilesBytes = std::int64_t{32} << 20;
+// 8 columns, in 4 MiB, take 26 to 33 ms, of 16 in 12 MiB 22 to 24 (one thread, AVX2); 32,767 taps 24.4 ms and, in 13 MiB, 18.2,
+// 2^17 taps down 16 columns of 2^18 samples 14.3 and, in 32 MiB, 11.9 (two threads, AVX-512).
+constexpr std::int64_t kTileBytes = std::int64_t{24} << 20;
+constexpr std::int64_t kAllTilesBytes = std::int64_t{48} << 20;
 // Shorter lines are not stored past the caches: after each of them memory is waited for. 31,884 columns of 184 under 2 taps take 57
 // ms so, and 8 by plain stores.
 constexpr std::int64_t kFewestPastCaches = 2048;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "core/plan/parallel.hpp"
@@ -25,19 +26,23 @@ using core::Resolved;
 
 using T = float;
 
-// Points of a transform: the lanes of longer ones leave too little of the L2 cache. 2^17 samples of 64 rows under 1,023 taps take
-// as long as in tiles (10.2 ms, two threads), under 127 and 300 taps 7.0 and 7.8 ms instead of 8.9 both.
-constexpr int kLeastLog2 = 8, kMostLog2 = 11;
+// Points of a transform: the lanes of longer ones leave too little of the L2 cache (2^13: 50 ns a point, one MiB of points; 2^17
+// samples of 64 rows under 2,047 and 4,095 taps then take as long as in tiles).
+constexpr int kLeastLog2 = 8, kMostLog2 = 12;
 // Nanoseconds a point of all lanes takes one thread, there and back, AVX-512.
-constexpr std::array<double, kMostLog2 - kLeastLog2 + 1> kPointNs = {34, 38, 41, 50};
+constexpr std::array<double, kMostLog2 - kLeastLog2 + 1> kPointNs = {33, 31, 35, 36, 50};
 // A vector fills a line of the cache: where it does not, turning samples was never measured to take longer.
 constexpr int kLanes = 16;
 constexpr std::int64_t kCacheLine = 64;
 // Of what tiles are predicted to take, which small ones exceed: 143 x 208 x 32 under 145 taps, at 1.1 times that, take 0.6 times as
 // long as in tiles, 3,000 samples of 28 rows under 300 taps at 1.5 0.6, 10 x 3,000 x 32 under 600 at 2.1 1.25 (two threads).
-constexpr double kMostOfTiles = 1.6;
+constexpr double kMostOfTiles = 1.3;
+// Asking for outputs that are in the cache of a core takes 3 to 8% longer than not asking.
+constexpr std::int64_t kBytesOfACore = 1 << 20;
 // Groups of rows side by side that a task goes through.
 constexpr std::int64_t kMostGroups = 8;
+// From so many groups on, one of them, whose samples are copied, costs less than the others gain.
+constexpr std::int64_t kFewestGroups = 4;
 
 std::int64_t block_of(const Resolved& p, int log2_size) {
     return ((std::int64_t{1} << log2_size) - p.x.k + 1) / kBlockMultiple * kBlockMultiple;
@@ -89,6 +94,7 @@ public:
           watches_(keeps_errors_local(lines_, request)),
           taps_(prepare_taps(lines_, shape, fft_, taps, request.threads)),
           units_(units_of(problem_, block_)),
+          far_(problem_.outer_length() * problem_.batch.length * problem_.x.outputs * row_bytes() > kBytesOfACore),
           line_(std::move(line)) {}
 
     /// Whether transforms hold these taps.
@@ -129,12 +135,16 @@ private:
         T* constants;
         T* total;
         T* least;
+        T* powers;  // of passages
         const T** rows;
         std::byte* of_line;
     };
-    // A part of a unit: rows [row, row + rows) of a segment, of which so many outputs are wanted; without any it is zeros.
+    // A part of a unit: rows of a segment, of which so many outputs are wanted; without any it is zeros. They lie side by side from
+    // `row` on but for the last few of a group that begins again at row 0.
     struct Side {
-        std::int64_t row = 0, rows = 0, first_output = 0, count = 0;
+        std::int64_t row = 0, rows = 0, near = 0, first_output = 0, count = 0;
+        [[nodiscard]] bool fills_vectors() const { return near == kLanes; }
+        [[nodiscard]] std::int64_t row_of(std::int64_t lane) const { return lane < near ? row + lane : lane - near; }
     };
     using Sides = std::array<Side, 2>;
 
@@ -142,7 +152,9 @@ private:
     [[nodiscard]] std::int64_t vector() const { return kLanes * parts(); }  // elements of T of a row
     [[nodiscard]] std::int64_t row_bytes() const { return static_cast<std::int64_t>(size_of(problem_.dtype)); }
     [[nodiscard]] std::int64_t points_elements() const { return 2 * fft_.size() * kLanes; }
-    [[nodiscard]] std::int64_t elements() const { return 2 * points_elements() + (2 * block_ + 8) * kLanes; }
+    [[nodiscard]] std::int64_t elements() const {
+        return 2 * points_elements() + (2 * block_ + 8 + fft_.size() / kFftPassage) * kLanes;
+    }
     [[nodiscard]] std::int64_t rows_bytes() const { return 2 * fft_.size() * static_cast<std::int64_t>(sizeof(const T*)); }
     [[nodiscard]] std::int64_t slot_bytes() const {
         return elements() * static_cast<std::int64_t>(sizeof(T)) + rows_bytes() +
@@ -157,6 +169,7 @@ private:
         s.constants = s.zeros + 2 * kLanes;
         s.total = s.constants + 2 * kLanes;
         s.least = s.total + 2 * kLanes;
+        s.powers = s.least + 2 * kLanes;
         s.rows = reinterpret_cast<const T**>(s.points + elements());
         s.of_line = reinterpret_cast<std::byte*>(s.rows) + rows_bytes();
         std::fill_n(s.zeros, 2 * kLanes, T{0});
@@ -167,20 +180,33 @@ private:
         return s;
     }
 
-    [[nodiscard]] Side side_of(const Output& output, std::int64_t unit, std::int64_t group, int number) const {
+    // The row that the groups begin with: vectors of samples that do not straddle lines of the cache are read in 0.8 of the time.
+    [[nodiscard]] std::int64_t first_row(const Input& input) const {
+        const auto straddles = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(input.main.data) % kCacheLine);
+        // Rows that share a transform stay together wherever they lie: so do their bits.
+        if (units_.pairs_groups || units_.groups < kFewestGroups || straddles % row_bytes() != 0 ||
+            input.main.stride * row_bytes() % kCacheLine != 0) {
+            return 0;
+        }
+        return straddles == 0 ? 0 : (kCacheLine - straddles) / row_bytes();
+    }
+
+    [[nodiscard]] Side side_of(const Output& output, const Input& input, std::int64_t unit, std::int64_t group, int number) const {
+        const std::int64_t before = (units_.pairs_groups ? 2 * group + number : group) * kLanes;
         Side side;
-        side.row = (units_.pairs_groups ? 2 * group + number : group) * kLanes;
+        side.row = (first_row(input) + before) % problem_.batch.length;
         side.first_output = (complex_ || units_.pairs_groups ? unit : 2 * unit + number) * block_;
-        side.rows = std::clamp<std::int64_t>(problem_.batch.length - side.row, 0, kLanes);
+        side.rows = std::clamp<std::int64_t>(problem_.batch.length - before, 0, kLanes);
+        side.near = std::min(side.rows, problem_.batch.length - side.row);
         side.count = std::clamp<std::int64_t>(output.first + output.count - side.first_output, 0, block_);
-        if (side.rows == 0 || side.count == 0 || (complex_ && number == 1)) { side.rows = side.count = 0; }
+        if (side.rows == 0 || side.count == 0 || (complex_ && number == 1)) { side.rows = side.near = side.count = 0; }
         return side;
     }
 
     void run(const Output& output, const Input& input, std::int64_t unit, std::int64_t group, bool goes_on,
              const Slot& memory) const {
         const std::int64_t size = fft_.size();
-        const Sides sides{side_of(output, unit, group, 0), side_of(output, unit, group, 1)};
+        const Sides sides{side_of(output, input, unit, group, 0), side_of(output, input, unit, group, 1)};
         find_rows(input, sides[0], memory.gathered, memory.rows, memory);
         if (!complex_) { find_rows(input, sides[1], memory.gathered + size * kLanes, memory.rows + size, memory); }
         std::uint32_t lanes = watches_ ? uneven_lanes(input, sides, memory) : 0;
@@ -190,11 +216,12 @@ private:
                        .stride = vector(),
                        .re_count = sides[0].count,
                        .im_count = sides[1].count,
-                       .pairs = complex_};
-        const bool in_place = sides[0].rows == kLanes && (sides[1].rows == 0 || sides[1].rows == kLanes);
+                       .pairs = complex_,
+                       .far = far_};
+        const bool in_place = sides[0].fills_vectors() && (sides[1].rows == 0 || sides[1].fills_vectors());
         if (in_place) {
-            to.re = out_at(output, sides[0]);
-            to.im = out_at(output, sides[1]);
+            to.re = out_at(output, sides[0], sides[0].row);
+            to.im = out_at(output, sides[1], sides[1].row);
             to.stride = output.stride * parts();
         }
         const T* const h = taps_.spectrum(fft_, 1, 0, 0);
@@ -223,11 +250,12 @@ private:
                 rows[i] = position < 0 && problem_.x.boundary == Boundary::constant ? memory.constants : memory.zeros;
                 continue;
             }
-            const std::int64_t at = (position - piece->first) * piece->stride + side.row;
-            rows[i] = static_cast<const T*>(piece->data) + at * parts();
-            if (side.rows < kLanes) {
+            const T* const row_0 = static_cast<const T*>(piece->data) + (position - piece->first) * piece->stride * parts();
+            rows[i] = row_0 + side.row * parts();
+            if (!side.fills_vectors()) {
                 T* const to = gathered + i * vector();
-                std::copy_n(rows[i], side.rows * parts(), to);
+                std::copy_n(rows[i], side.near * parts(), to);
+                std::copy_n(row_0, (side.rows - side.near) * parts(), to + side.near * parts());
                 std::fill(to + side.rows * parts(), to + vector(), T{0});
                 rows[i] = to;
             }
@@ -244,14 +272,16 @@ private:
         return nullptr;
     }
 
-    [[nodiscard]] T* out_at(const Output& output, const Side& side) const {
-        const std::int64_t at = (side.first_output - output.first) * output.stride + side.row;
+    [[nodiscard]] T* out_at(const Output& output, const Side& side, std::int64_t row) const {
+        const std::int64_t at = (side.first_output - output.first) * output.stride + row;
         return static_cast<T*>(output.data) + at * parts();
     }
     void put_rows(const Output& output, const Side& side, const T* sums) const {
-        T* to = out_at(output, side);
-        for (std::int64_t i = 0; i < side.count; ++i, to += output.stride * parts()) {
-            std::copy_n(sums + i * vector(), side.rows * parts(), to);
+        T* row_0 = out_at(output, side, 0);
+        for (std::int64_t i = 0; i < side.count; ++i, row_0 += output.stride * parts()) {
+            const T* const from = sums + i * vector();
+            std::copy_n(from, side.near * parts(), row_0 + side.row * parts());
+            std::copy_n(from + side.near * parts(), (side.rows - side.near) * parts(), row_0);
         }
     }
 
@@ -267,23 +297,20 @@ private:
             const T* const* const rows = memory.rows + static_cast<std::int64_t>(i) * fft_.size();
             const LocalPassages passages = local_passages(
                 problem_.x.boundary, input.n, sides.at(i).first_output - problem_.x.origin, needed_end(sides.at(i)), fft_.size());
-            const auto add = [&](std::int64_t first, std::int64_t count, T* total, T* least) {
-                kernels_.add_lane_power(rows + first, count, complex_, total, least);
+            const auto add = [&](std::int64_t first, std::int64_t count, T* least) {
+                kernels_.add_lane_power(rows + first, count, complex_, nullptr, least);
             };
-            add(0, passages.to, memory.total, nullptr);
             const std::int64_t there = passages.to - passages.from;
+            kernels_.add_lane_passages(rows + passages.from, there, complex_, together, memory.powers, memory.total, memory.least);
             if (passages.is_short()) { std::fill_n(least_at_ends, kLanes, T{0}); }
             if (there < kFftPassage) { continue; }
             if (problem_.x.boundary == Boundary::zero || there < together * kFftPassage) {
                 // Windows that lie in the signal only in part.
-                add(passages.from, kFftPassage, nullptr, least_at_ends);
-                add(passages.to - kFftPassage, kFftPassage, nullptr, least_at_ends);
+                add(passages.from, kFftPassage, least_at_ends);
+                add(passages.to - kFftPassage, kFftPassage, least_at_ends);
             }
             const std::int64_t run = std::min(together * kFftPassage, there);
-            for (std::int64_t at = passages.from; at + run < passages.to; at += kFftPassage) {
-                add(at, run, nullptr, memory.least);
-            }
-            add(passages.to - run, run, nullptr, memory.least);
+            if (there % kFftPassage != 0 || run < together * kFftPassage) { add(passages.to - run, run, memory.least); }
         }
         std::uint32_t uneven = 0;
         for (std::int64_t l = 0; l < std::max(sides[0].rows, sides[1].rows); ++l) {
@@ -303,11 +330,11 @@ private:
                 Output one = output;
                 one.first = side.first_output;
                 one.count = side.count;
-                one.data = out_at(output, side) + l * parts();
+                one.data = out_at(output, side, side.row_of(l));
                 Input from = input;
                 for (Piece* const piece : {&from.main, &from.extra}) {
                     if (piece->data == nullptr) { continue; }
-                    piece->data = static_cast<const std::byte*>(piece->data) + (side.row + l) * row_bytes();
+                    piece->data = static_cast<const std::byte*>(piece->data) + side.row_of(l) * row_bytes();
                 }
                 line_->execute(one, from, {memory.of_line, line_->workspace_bytes()}, nullptr);
             }
@@ -326,6 +353,7 @@ private:
     bool watches_;
     OverlapSaveTaps<T> taps_;
     Units units_;
+    bool far_;  ///< outputs, which then are not in a core's cache
     std::unique_ptr<core::Executable> line_;
 };
 
@@ -342,8 +370,9 @@ bool takes_column_transforms(const LineLayout& layout, const core::Request& requ
         return false;
     }
     // A last group of few rows takes as long as a full one, as does a last segment: in tiles less is left over.
-    const std::int64_t groups = divide_up(p.batch.length, kLanes);
-    if (4 * p.batch.length < 3 * groups * kLanes || 2 * block_of(p, kMostLog2) < std::int64_t{1} << kMostLog2) { return false; }
+    const std::int64_t lanes = divide_up(p.batch.length, kLanes) * kLanes;
+    if (4 * p.batch.length < 3 * lanes || 10 * block_of(p, kMostLog2) < std::int64_t{7} << kMostLog2) { return false; }
+    if (10 * p.batch.length < 9 * lanes && 2 * block_of(p, kMostLog2 - 1) < std::int64_t{1} << (kMostLog2 - 1)) { return false; }
     const Resolved lines = problem_of_lines(p, p.batch.length * p.outer_length());
     const double of_tiles = overlap_save_shape(lines, 1).seconds + seconds_of_moving(layout, 1);
     return shape_of(p).seconds <= kMostOfTiles * of_tiles;

@@ -477,6 +477,41 @@ TEST_F(OverlapSave, SamplesThatComeAhead) {
     }
 }
 
+// The same 4 and 8 bytes at a time, of rows that lie on no more, and beyond the ends a constant: the bits of as many rows apart.
+TEST_F(OverlapSave, SamplesThatComeAheadInPieces) {
+    Random random(98);
+    for (const std::int64_t rows : {125, 126, 128}) {
+        for (const Boundary boundary : {Boundary::zero, Boundary::constant, Boundary::reflect}) {
+            Problem apart = correlation_of(70'001, 203, Mode::same);
+            apart.batch = rows;
+            apart.boundary = boundary;
+            apart.constant = boundary == Boundary::constant ? 2.5 : 0;
+            Problem beside = apart;
+            beside.input_row_stride = beside.output_row_stride = 1;
+            beside.input_sample_stride = beside.output_sample_stride = rows;
+            const std::vector<float> in = random_floats(rows * apart.length, random);
+            const std::vector<float> taps = random_floats(apart.taps, random);
+            std::vector<float> in_beside(in.size());
+            for (std::size_t at = 0; at < in.size(); ++at) {
+                const auto row = static_cast<std::int64_t>(at) / apart.length;
+                in_beside[static_cast<std::size_t>((static_cast<std::int64_t>(at) % apart.length) * rows + row)] = in[at];
+            }
+            cuda_abi::Policy policy{};
+            policy.threads_per_block = 32;
+            const RungRun right = run_rung(rung_, apart, in, taps, policy);
+            const RungRun run = run_rung(rung_, beside, in_beside, taps, policy);
+            ASSERT_EQ(right.failure + run.failure, "") << describe(beside);
+            std::int64_t others = 0;
+            for (std::size_t at = 0; at < right.out.size(); ++at) {
+                const auto row = static_cast<std::int64_t>(at) / apart.length;
+                const auto place = static_cast<std::size_t>((static_cast<std::int64_t>(at) % apart.length) * rows + row);
+                others += run.out[place] == right.out[at] ? 0 : 1;
+            }
+            ASSERT_EQ(others, 0) << describe(beside);
+        }
+    }
+}
+
 // Filters longer than a segment, in parts: of one row and of several, with NaN, an epilogue and other types.
 TEST_F(OverlapSave, FiltersInParts) {
     Random random(88);

@@ -1,11 +1,14 @@
 """Arrays in GPU memory: tapline.image. The emulated engine's images are float32 alone."""
 
+import types
+
 import numpy as np
 import pytest
 
 import drawn_calls
 import tapline
 from gpu_arrays import EMULATED, Cupy, Jax, Torch, assert_close, drawn, needs_gpu
+from tapline._gpu import images
 
 pytestmark = needs_gpu
 
@@ -83,6 +86,20 @@ def test_drawn_layouts(gpu, seed):
     assert tapline.image(x, taps, out=out, **options) is out
     for got in (tapline.image(x, taps, **options), out):
         assert_close(gpu.get(got), wanted, 20)
+
+
+def test_a_view_is_explained_by_the_plan_that_runs():
+    """It is the latest, also where it was compared with that of a copy."""
+    made = []
+
+    def make(*layouts):
+        made.append(layouts)
+        return types.SimpleNamespace(layouts=layouts, predicted_seconds=1e-5, predicted_copy_seconds=1e-5)
+
+    layouts = ((90, 80), "strided"), ((90, 80), "packed")
+    plan = images._plan_in_place(make, *layouts, ("a copy", "an output"), "a view that nobody asks for")
+    assert plan.layouts == layouts
+    assert made == [("a copy", "an output"), layouts]
 
 
 def test_images_that_are_empty_or_refused(gpu):

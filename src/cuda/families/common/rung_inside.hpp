@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cuda/api_functions.hpp"
+#include "cuda/local_taps.hpp"
 #include "cuda/prepared.hpp"
 #include "cuda/rung.hpp"
 
@@ -20,6 +21,8 @@ struct BestRung {
     std::int32_t rung = -1;  ///< of ladder(); -1: none takes it
     double seconds = std::numeric_limits<double>::infinity();
 };
+/// Whether the choice among rungs asks for those whose errors stay local; more taps are nobody's concern.
+inline bool asks_for_local(const Problem& p) { return p.taps() <= cuda_abi::kLocalTaps && p.accuracy == Accuracy::standard; }
 /// By the cost model, of those for problems of its rank. `local`: only of those whose errors stay local.
 BestRung best_rung(const Problem& problem, const cuda_abi::Device& device, bool local = false);
 

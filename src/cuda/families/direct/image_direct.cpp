@@ -61,12 +61,20 @@ constexpr double kBytesInterleaved = 1.6;
 constexpr double kBytesUnaligned = 2;
 constexpr double kBytesStartSeconds = 5.5e-6;  // 31 images of 14 x 300, 3 x 1 taps: 8
 constexpr std::int64_t kFewestStrips = 4;      // of a row, of which two lie at edges
-constexpr double kSteppedCost = 60;            // where pixels do not lie side by side
+constexpr double kSteppedCost = 60;            // where rows' pixels do not lie side by side
 // Of a block at an edge, of which a multiprocessor holds so many; and of samples of a byte or two (H100: f32, 60,000 images of 28 x
 // 28 with 5 x 5 taps 461 us, 4,000 of 64 x 64 with 3 x 3 and 9 x 9 74 and 215, f16 with 3 x 3 137; f64, 908 of 9 x 16 x 3 with 8 x
 // 13 22, 1,000 of 64 x 64 with 5 x 5 63 us).
 constexpr double kEdgeSeconds = 3e-6;
 constexpr double kNarrowEdgeSeconds = 6e-6;
+// Where lanes load down columns (H200: 20 x 599,338 u8, 2 x 1 taps, wrapped, 56 us).
+constexpr double kNarrowColumnEdgeSeconds = 3e-6;
+// So many more where samples of interleaved channels repeat beyond the ends of rows (H200: 511,986 x 28 x 4 f16, 2 x 21 taps,
+// wrapped, 1,062 us; 7,232 x 15 x 32, 3 x 11, reflected, 74; 116,804 x 73 x 2 u16, 1 x 54, nearest, 459).
+constexpr double kRepeatedChannels = 1.2;
+// Times what a copy takes, besides the sums, take columns of narrow pixels of which a tile has a part (H200: 8,490 x 4,087 f16, 2 x
+// 1 taps 179 us, 1,286 x 26,344 with 18 x 2 277; u8, 1,938 x 1,999 with 5 x 1 18).
+constexpr double kNarrowColumns = 3.5;
 constexpr double kBlocksHeld = 4;
 constexpr double kRowsOfZeros = 0.1;  // times as much above and below alone (64 x 200001 with 3 x 1 taps 48 us, 101 x 133337 53)
 // What a block by itself takes, which few blocks do not hide: a column of the mask, whose taps come from the L2 cache, for each
@@ -85,6 +93,11 @@ constexpr double kShortSeconds = 5e-6;
 constexpr double kMoreByElements = 0.25;
 constexpr double kMoreOfManyTaps = 0.1;
 constexpr std::int64_t kManyTaps = 100;
+// Times as long under more rows of taps (H200, f32: 4 of 2,954 x 545, 161 x 1 taps, 174 us, 5,880 x 15 x 32, 240 x 4, 287, 9 of
+// 99,998 x 23, 151 x 2, 4,631).
+constexpr double kTall = 1.35;
+constexpr std::int64_t kTallTaps = 128;
+constexpr double kComplex = 1.15;  // times as long (H200: 46 of 5,095 x 51 complex64, 1 x 8 taps 171 us)
 constexpr std::int64_t kStripElements = 32;
 constexpr std::int64_t kMostSide = std::int64_t{1} << 30;
 constexpr std::int64_t kMostChannels = std::int64_t{1} << 30;
@@ -122,20 +135,30 @@ double outputs_in_strips(const Problem& p) {
     return made * static_cast<double>(p.batch.length);
 }
 
+// Whether samples of interleaved channels repeat beyond the ends of rows.
+bool repeats_beyond(const Problem& p) {
+    const bool leaves = p.x.origin > 0 || p.x.outputs - 1 + p.x.k - 1 - p.x.origin >= p.x.n;
+    return leaves && p.channels.length > 1 && image_boundary(p) != kZero && image_boundary(p) != kConstant;
+}
+
+struct EdgeSeconds {
+    double all, repeated;
+};
 // What blocks take besides whose windows reach over an edge: their elements come one by one.
-double edge_seconds(const Problem& p, int tile_rows, const cuda_abi::Device& device) {
+EdgeSeconds edge_seconds(const Problem& p, int tile_rows, const cuda_abi::Device& device) {
     const double down = std::ceil(static_cast<double>(p.y.outputs) / tile_rows);
     const double across = std::ceil(static_cast<double>(p.x.outputs * p.channels.length) / kTileElements);
     const double edges = down * across - std::max(down - 2, 0.0) * std::max(across - 2, 0.0);
     const double at_sides = down * std::min(across, 2.0);
-    const double each = stored_bytes(p.dtype) < 4 ? kNarrowEdgeSeconds : kEdgeSeconds;
+    const bool is_narrow = stored_bytes(p.dtype) < 4;
+    const double each = !is_narrow ? kEdgeSeconds : goes_down_columns(p) ? kNarrowColumnEdgeSeconds : kNarrowEdgeSeconds;
     const double zeros = image_boundary(p) == kZero && stored_bytes(p.dtype) >= 4 ? kRowsOfZeros : 1;
     // Elements of a window's row, of which a few hundred are in the figures above (H200, 340 images of 10 x 17 x 32 f32, 6 x 15
     // taps 97 us).
     const double row = kTileElements + static_cast<double>((p.x.k - 1) * p.channels.length);
     const double wider = p.channels.length > 1 ? std::max(row / (2 * kTileElements), 1.0) : 1;
-    return (at_sides + (edges - at_sides) * zeros) * each * wider * static_cast<double>(p.batch.length) /
-           (kBlocksHeld * std::max(device.multiprocessors, 1));
+    const double times = each * wider * static_cast<double>(p.batch.length) / (kBlocksHeld * std::max(device.multiprocessors, 1));
+    return {(at_sides + (edges - at_sides) * zeros) * times, repeats_beyond(p) ? kRepeatedChannels * at_sides * times : 0};
 }
 
 // What blocks take from their starts to their ends, of which a multiprocessor holds as many as have room.
@@ -208,16 +231,25 @@ Limited by: Memory up to 7 x 7 taps (f32), then multiply-adds.
                                : type.bytes == 2 ? kHalfOutputCost
                                : p.dtype == kF64 ? kDoubleOutputCost
                                                  : kOutputCost;
-        const double converting = (p.dtype == p.output_dtype ? 0 : kConvertedCost) + (p.has_packed_pixels() ? 0 : kSteppedCost);
+        const bool by_columns = !p.has_packed_pixels() && goes_down_columns(p);
+        const bool side_by_side = by_columns || std::abs(p.x.in_stride) == 1;
+        const bool is_stepped = !p.has_packed_pixels() && (!side_by_side || p.dtype == kF64);
+        const double converting = (p.dtype == p.output_dtype ? 0 : kConvertedCost) + (is_stepped ? kSteppedCost : 0);
         const Windows windows = windows_of(p);
         const double summing = small_mask(p) ? kProductCost * products : cost_of_sum(p, products, windows.tile_rows);
         const double computing = 2 * outputs_in_strips(p) * (summing + besides + converting) / (type.rate * device.peak_flops);
         const double moving = p.has_packed_pixels() ? seconds_to_move(p, device) : seconds_to_move_planes(p, device);
-        const double together = edge_seconds(p, windows.tile_rows, device) + std::max(moving, computing);
+        const bool in_parts = by_columns && type.bytes <= 2 && p.y.n > windows.tile_rows;
+        const EdgeSeconds edges = edge_seconds(p, windows.tile_rows, device);
+        const double together = edges.all + (in_parts ? kNarrowColumns * moving + computing : std::max(moving, computing));
         const double alone = small_mask(p) ? 0 : block_seconds(p, windows, device);
-        const double seconds = kLaunchSeconds + kStartSeconds + std::max(together, alone);
+        const double times = p.dtype == kComplex64 ? kComplex : p.dtype == kF32 && p.y.k > kTallTaps ? kTall : 1;
+        const double seconds = kLaunchSeconds + kStartSeconds + times * (std::max(together, alone) + edges.repeated);
         const bool by_words = p.has_packed_pixels() && p.y.in_stride * type.bytes % 4 == 0;
-        const double more = type.bytes > 2 ? 0 : !by_words ? kMoreByElements : p.taps() > kManyTaps ? kMoreOfManyTaps : 0;
+        const double more = type.bytes > 2 || by_columns ? 0
+                            : !by_words                  ? kMoreByElements
+                            : p.taps() > kManyTaps       ? kMoreOfManyTaps
+                                                         : 0;
         return seconds + more * std::max(seconds - kShortSeconds, 0.0);
     }
 

@@ -38,15 +38,18 @@ constexpr Cost kDoubleCost{.tile = 13.5e-6, .output = 0.37e-9, .interleaved_outp
 constexpr Cost kWholeDoubleCost{.tile = 10.2e-6, .output = 0.53e-9, .interleaved_output = 0.66e-9};
 constexpr double kDoubleCostRatio = 2;  // of single to double precision on the GPU that was measured
 
-// Times as long a tile takes whose lanes load down columns, of floats and of narrower pixels (H100, 4096 x 4096, 9 x 9 and 31 x 31
-// taps: 105 and 139 us for 73 and 88; u8 and f16, 9 x 9: 148 and 195 us).
-constexpr double kByColumns = 1.7;
-constexpr double kNarrowByColumns = 3;
+// Times as long a tile takes whose lanes load down columns, of floats and of other pixels (H100, 4096 x 4096, 9 x 9 and 31 x 31
+// taps: 105 and 139 us for 73 and 88; H200, 8,490 x 4,087 f16, 2 x 1 147 us, 1,286 x 26,344, 18 x 2 166; f64, 83 x 72,893, 19 x 83
+// 211).
+constexpr double kByColumns = 1.4;
+constexpr double kNarrowByColumns = 1.5;
 
 // Times as long where a sector of memory holds elements of one pixel only (H100, 25 x 6,398 x 32 f32, 22 x 45 taps 188 us; 925 x
 // 103 x 32 complex64, 97 x 2 taps 309).
 constexpr std::int64_t kManyChannels = 8;
 constexpr double kByManyChannels = 1.5;
+constexpr std::int64_t kManyChannelsOfFloats = 16;
+constexpr double kByManyChannelsOfFloats = 2.1;  // H200: 4,910 x 32 x 32 f32, 65 x 8 taps 256 us, 150 x 578 x 32, 66 x 40 101
 
 // ft::Shape's tables up to the spectra.
 template <int kNear, class T>
@@ -258,7 +261,8 @@ Limited by: instructions, two thirds of what can be issued, and halos that give 
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        const double times = p.channels.length < kManyChannels ? 1 : kByManyChannels;
+        const bool many_floats = p.dtype == kF32 && p.channels.length >= kManyChannelsOfFloats;
+        const double times = many_floats ? kByManyChannelsOfFloats : p.channels.length >= kManyChannels ? kByManyChannels : 1;
         return kLaunchSeconds + times * std::max(seconds_to_move_planes(p, device), tiling_of(p, device).seconds);
     }
 

@@ -17,7 +17,14 @@ using image_planes_rung::Kernel;
 using image_planes_rung::kThreads;
 using image_planes_rung::Passage;
 
-constexpr double kShareMoved = 0.93;  // of the copy's speed, by the passes (H100, 1024 x 1024 x 32 f32: 192 us)
+// Of the copy's speed, by the passes (H100, 1024 x 1024 x 32 f32: 192 us), and with few channels (H200: 6,451 x 1,118 x 3 f32 under
+// one tap 216 us, 10,611 x 368 x 4 under 1 x 31 176).
+constexpr double kShareMoved = 0.93;
+constexpr double kShareOfFew = 0.6;
+constexpr std::int64_t kFewChannels = 4;
+// Of an element in a pass, in multiply-adds (H200: 511,986 x 28 x 4 f16, 2 x 21 taps 665 us, with planes as they are 360).
+constexpr double kElementCost = 90;
+constexpr double kElementCostOfMany = 45;
 
 // Bytes of images' planes, before and after.
 std::int64_t input_bytes(const Problem& p, std::int64_t images) {
@@ -66,13 +73,22 @@ Limited by: the passes, and what limits the planes' rung
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        const double moved = 2.0 * static_cast<double>(input_bytes(p, p.batch.length) + output_bytes(p, p.batch.length));
-        // H100: 2,739 images of 11 x 12 x 3 and 2,520 of 8 x 8 x 2 u16, 4 x 1 taps 172 and 110 us.
-        constexpr double kImageSeconds = 40e-9;
+        // H200: 1,663 images of 26 x 9 x 4 f16, 11 x 3 taps 48 us, 2,880 of 17 x 21 x 2 f64, 18 x 7 105; 297 x 213 x 4 u8, 18 x
+        // 2 33.
+        constexpr double kImageSeconds = 20e-9;
         constexpr double kAroundSeconds = 8e-6;
+        constexpr double kAroundBytesSeconds = 18e-6;
         constexpr double kTimesInner = 1.25;
-        return kAroundSeconds + kImageSeconds * static_cast<double>(p.batch.length) +
-               moved / (kShareMoved * device.copy_bytes_per_second) +
+        const double share = p.channels.length <= kFewChannels ? kShareOfFew : kShareMoved;
+        const auto passing = [&](std::int64_t bytes, Dtype dtype) {
+            const double elements = static_cast<double>(bytes) / stored_bytes(dtype);
+            return std::max(
+                2 * static_cast<double>(bytes) / (share * device.copy_bytes_per_second),
+                2 * (p.channels.length <= kFewChannels ? kElementCost : kElementCostOfMany) * elements / device.peak_flops);
+        };
+        return (stored_bytes(p.dtype) == 1 ? kAroundBytesSeconds : kAroundSeconds) +
+               kImageSeconds * static_cast<double>(p.batch.length) + passing(input_bytes(p, p.batch.length), p.dtype) +
+               passing(output_bytes(p, p.batch.length), p.output_dtype) +
                kTimesInner * best_rung(planes_of(p, p.batch.length), device).seconds;
     }
 

@@ -25,7 +25,7 @@ struct Signals {
     bool along_rows = false;
     std::int64_t of_image = 0;  // signals
     std::int64_t launches = 0;  // images that are a launch each; 1: all together
-    std::int64_t channels = 1;  // of a row: an outer axis of its signals
+    std::int64_t channels = 1;  // that do not lie between its samples as signals: an outer axis
     bool pairs = false;         // two channels are one of complex samples
     bool outer = false;         // images are an outer axis of their signals
     Refusal refusal;
@@ -36,18 +36,22 @@ bool follows(const Problem& p, std::int64_t in_image, std::int64_t out_image, st
     return p.batch.length == 1 || (in_image == p.y.n * in_row && out_image == p.y.n * out_row);
 }
 
+// Whether the elements of a row follow each other, those of all channels.
+bool is_one_row(const Problem& p) { return p.has_packed_pixels() && p.channels.length != 1; }
+
 Signals signals_of(const Problem& p) {
     Signals s;
     if (p.filters != 1) {
         s.refusal = "takes one mask for all channels";
-    } else if (p.channels.length != 1 && !(p.has_packed_pixels() && p.channels.in_stride == 1 && p.channels.out_stride == 1)) {
-        s.refusal = "takes channels whose pixels lie side by side";
+    } else if (p.channels.length != 1 && (p.channels.in_stride != 1 || p.channels.out_stride != 1)) {
+        s.refusal = "takes channels that lie side by side";
     } else if (is_left_alone(p.y)) {
         s.along_rows = true;
         s.of_image = p.y.n;
         s.channels = p.channels.length;
     } else if (is_left_alone(p.x)) {
-        s.of_image = p.x.n * p.channels.length;
+        s.of_image = is_one_row(p) ? p.x.n * p.channels.length : p.x.n;
+        s.channels = is_one_row(p) ? 1 : p.channels.length;
     } else {
         s.refusal = "takes masks of one row or one column, with as many outputs as pixels along the other axis";
     }
@@ -60,9 +64,9 @@ Signals signals_of(const Problem& p) {
 bool may_pair(const Problem& p, const Signals& s) {
     const bool is_real = p.dtype == kF32 || p.dtype == kF64;
     const bool same_types = p.output_dtype == p.dtype && p.taps_dtype == p.dtype;
-    const bool even = p.y.in_stride % 2 == 0 && p.y.out_stride % 2 == 0 &&
-                      (p.batch.length == 1 || (p.batch.in_stride % 2 == 0 && p.batch.out_stride % 2 == 0));
-    return s.along_rows && s.channels == 2 && is_real && same_types && even && p.bias == 0 && !p.has_clamp;
+    const bool even = (p.x.in_stride | p.x.out_stride | p.y.in_stride | p.y.out_stride) % 2 == 0 &&
+                      (p.batch.length == 1 || (p.batch.in_stride | p.batch.out_stride) % 2 == 0);
+    return s.channels == 2 && is_real && same_types && even && p.bias == 0 && !p.has_clamp;
 }
 
 // The signals of a launch.
@@ -75,7 +79,7 @@ Problem problem_of(const Problem& p, const Signals& s) {
     if (s.along_rows) {
         inner.batch = {s.outer ? s.of_image : s.of_image * (p.batch.length / s.launches), p.y.in_stride, p.y.out_stride, 0};
     } else {
-        const bool apart = p.channels.length == 1;
+        const bool apart = !is_one_row(p);
         inner.batch = {s.of_image, apart ? p.x.in_stride : 1, apart ? p.x.out_stride : 1, 0};
     }
     std::size_t outer = 0;
@@ -94,37 +98,41 @@ Problem problem_of(const Problem& p, const Signals& s) {
     return inner;
 }
 
-// As the choice among rungs for images asks for; more taps are nobody's concern.
-bool is_to_be_local(const Problem& p) { return p.taps() <= cuda_abi::kLocalTaps && p.accuracy == Accuracy::standard; }
+// Columns whose pixels lie apart, under taps so few that moving them is all.
+bool pixels_apart(const Problem& p) {
+    return !is_left_alone(p.y) && p.y.k <= cuda_abi::kLocalTaps && std::abs(p.x.in_stride) > p.channels.length &&
+           std::abs(p.x.in_stride) < std::abs(p.y.in_stride);
+}
 
 // Two channels as one or apart; several images as an outer axis for the rungs that know those, or a launch each: what is the
 // soonest.
 struct Best {
     Signals signals;
     double seconds = std::numeric_limits<double>::infinity();
+    bool by_transforms = false;
 };
 Best best_signals(const Problem& p, const cuda_abi::Device& device) {
     Best best{.signals = signals_of(p)};
     if (!best.signals.refusal.empty()) { return best; }
-    const auto seconds_of = [&](const Signals& s) {
-        return static_cast<double>(s.launches) * best_rung(problem_of(p, s), device, is_to_be_local(p)).seconds;
-    };
-    const auto take = [&](const Signals& s, double seconds) {
-        if (seconds < best.seconds) { best = {s, seconds}; }
+    const auto best_of = [&](const Signals& s) { return best_rung(problem_of(p, s), device, asks_for_local(p)); };
+    const auto take = [&](const Signals& s) {
+        const BestRung rung = best_of(s);
+        const double seconds = static_cast<double>(s.launches) * rung.seconds;
+        if (seconds < best.seconds) { best = {s, seconds, rung_of(rung.rung).info().is_local == 0}; }
     };
     const Signals plain = best.signals;
     // Jobs that lie otherwise than the problem have plain signals, images a launch each.
-    if (std::isfinite(seconds_of(plain))) {
+    if (best_of(plain).rung >= 0) {
         for (const bool pairs : {false, true}) {
             if (pairs && !may_pair(p, plain)) { continue; }
             Signals each = plain;
             each.pairs = pairs;
-            if (each.launches <= kMostLaunches) { take(each, seconds_of(each)); }
+            if (each.launches <= kMostLaunches) { take(each); }
             if (each.launches > 1) {
                 Signals all = each;
                 all.outer = true;
                 all.launches = 1;
-                take(all, seconds_of(all));
+                take(all);
             }
         }
     }
@@ -132,32 +140,32 @@ Best best_signals(const Problem& p, const cuda_abi::Device& device) {
     return best;
 }
 
-// What the rungs for signals predict, by what an H100 took for 450 drawn images: short launches less, with warm caches; long ones
-// more, across memory, of samples of 8 or 16 bits, and with edges that are not zeros, but where columns lie side by side (3,068
-// images of 61 x 43 u8, 3 x 1 taps 38 us; 75,491 x 35 f16, 25 x 1 taps, mirror, 29). Columns of pixels that lie apart take longest
-// under a few taps: on an H200 every second pixel of 341 x 17,039 f32 under 7 x 1 taps 59 us (image_direct 26), of 11,241 x 226 u8
-// under 31 x 1 60 (35).
-double as_measured(double seconds, const Problem& p) {
+// What the rungs for signals predict, without a start that warm caches do not have, and a little more: 110 drawn images took on an
+// H200 what their signals took, whatever their types, layouts and boundaries, 1.0 to 1.15 times the prediction, by transforms along
+// rows 1.4 times. Columns of pixels that lie apart take longest under a few taps: every second pixel of 341 x 17,039 f32 under 7 x
+// 1 taps 59 us (image_direct 26), of 11,241 x 226 u8 under 31 x 1 60 (35).
+double as_measured(const Best& best, const Problem& p) {
     constexpr double kStartSeconds = 1e-6;
     constexpr double kShortSeconds = 12e-6;
-    constexpr double kMoreAcross = 0.3;
-    constexpr double kMoreNarrow = 0.5;
-    constexpr double kMoreAtEdges = 0.45;
-    constexpr double kMoreOfColumns = 0.1;
+    constexpr double kMore = 0.1;
+    constexpr double kMoreOfColumns = 0.15;  // by transforms
+    constexpr double kMoreOfRows = 0.35;
+    constexpr double kMoreAtEdges = 0.35;  // whose samples repeat
     constexpr double kMoreOfPixelsApart = 1;
-    const bool along_rows = is_left_alone(p.y);
+    constexpr double kMoreOfPartsApart = 2;
+    const bool along_rows = best.signals.along_rows;
     const core::Axis& filtered = along_rows ? p.x : p.y;
-    const core::Axis& other = along_rows ? p.y : p.x;
-    const bool as_columns =
-        !along_rows && (p.channels.length != 1 || (std::abs(p.x.in_stride) == 1 && std::abs(p.x.out_stride) == 1));
-    const bool is_narrow = stored_bytes(p.dtype) < 4;
-    const bool pixels_apart = !along_rows && p.channels.length == 1 && filtered.k <= cuda_abi::kLocalTaps &&
-                              std::abs(p.x.in_stride) > 1 && std::abs(p.x.in_stride) < std::abs(p.y.in_stride);
-    const double apart = (std::abs(filtered.in_stride) > std::abs(other.in_stride) ? kMoreAcross : 0) +
-                         (pixels_apart ? (is_narrow ? 2 : 1) * kMoreOfPixelsApart : 0) + (is_narrow ? kMoreNarrow : 0) +
-                         (filtered.boundary != kZero && filtered.boundary != kConstant ? kMoreAtEdges : 0);
-    const double more = as_columns ? kMoreOfColumns : apart;
-    return std::max(seconds - kStartSeconds, kLaunchSeconds) + more * std::max(seconds - kShortSeconds, 0.0);
+    const bool leaves = filtered.origin > 0 || filtered.outputs - 1 + filtered.k - 1 - filtered.origin >= filtered.n;
+    const bool repeats = leaves && filtered.boundary != kZero && filtered.boundary != kConstant;
+    const bool is_plain = along_rows && p.channels.length == 1;
+    const double of_rung = !best.by_transforms ? kMore + (is_plain && repeats ? kMoreAtEdges : 0)
+                           : along_rows        ? kMoreOfRows
+                                               : kMoreOfColumns;
+    const double of_pixels = !pixels_apart(p)        ? 0
+                             : p.channels.length > 1 ? kMoreOfPartsApart
+                                                     : (stored_bytes(p.dtype) < 4 ? 2 : 1) * kMoreOfPixelsApart;
+    const double more = of_rung + of_pixels;
+    return std::max(best.seconds - kStartSeconds, kLaunchSeconds) + more * std::max(best.seconds - kShortSeconds, 0.0);
 }
 
 class ImageRows final : public Rung {
@@ -166,8 +174,8 @@ public:
 Idea: under a mask of one row the rows of an image are signals, under one of one column its columns are: the rungs for signals
 convolve them as they lie
 Changed: a long row of taps costs what it costs a signal, next to nothing beside the copy
-Requires: one mask of one row or one column, as many outputs as pixels along the other axis; channels whose pixels lie side by
-side; whole images
+Requires: one mask of one row or one column, as many outputs as pixels along the other axis; channels that lie side by side; whole
+images
 Limited by: what limits the signals' rung
 )"};
 
@@ -178,7 +186,7 @@ Limited by: what limits the signals' rung
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return as_measured(best_signals(p, device).seconds, p);
+        return as_measured(best_signals(p, device), p);
     }
 
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
@@ -191,7 +199,7 @@ Limited by: what limits the signals' rung
         chosen->signals = best_signals(prepared.problem, prepared.device).signals;
         const auto prepare = [&](const Signals& s) {
             return prepare_inside(problem_of(prepared.problem, s), prepared.given.taps, prepared.device,
-                                  is_to_be_local(prepared.problem));
+                                  asks_for_local(prepared.problem));
         };
         chosen->inner = prepare(chosen->signals);
         if (chosen->signals.outer || chosen->signals.pairs) { chosen->plain = prepare(signals_of(prepared.problem)); }
@@ -227,10 +235,10 @@ Limited by: what limits the signals' rung
             one.in_batch = job.in_stride / parts;
             one.out_batch = job.out_stride / parts;
         } else {
-            one.in_stride = job.in_stride;
-            one.out_stride = job.out_stride;
-            one.in_batch = is_packed ? 1 : inner.problem.batch.in_stride;
-            one.out_batch = is_packed ? 1 : inner.problem.batch.out_stride;
+            one.in_stride = job.in_stride / parts;
+            one.out_stride = job.out_stride / parts;
+            one.in_batch = is_packed ? s.channels / parts : inner.problem.batch.in_stride;
+            one.out_batch = is_packed ? s.channels / parts : inner.problem.batch.out_stride;
         }
         const bool together = s.launches == 1 && !s.outer && follows(p, job.in_batch, job.out_batch, job.in_stride, job.out_stride);
         one.batch = together ? s.of_image * job.batch : s.of_image;

@@ -49,6 +49,14 @@ constexpr double kNarrowBandCost = 150;
 constexpr double kBandEdgeCost = 24;  // of an element beside an image that changes with it
 // Times as long with interleaved channels (H100, 4096 x 4096 x 2, 5 x 5 taps 294 us, 307 x 10,010 x 138, 7 x 1 taps 4.9 ms).
 constexpr double kInterleaved = 1.2;
+// The same of 8 and 16 bits down columns (H200: 8,490 x 4,087 f16, 2 x 1 taps 147 us, 322 x 14,387 with 13 x 1 34, 1,286 x 26,344
+// with 18 x 2 178; u8, 1,938 x 1,999 with 5 x 1 21).
+constexpr double kNarrowColumns = 0.7;
+// And of doubles under a row of taps, few or many (H200: 235 of 308 x 150, 1 tap, 78 us; 10 of 1,838 x 548, 1 x 17 taps, mirrored,
+// 97, 11,055 x 1,556, flipped, 1 x 33 224).
+constexpr double kLineOfDoubles = 1.15;
+constexpr double kLineOfManyDoubles = 1.5;
+constexpr std::int64_t kFewDoubles = 8;
 constexpr double kStartSeconds = 1.2e-6;  // of a launch that has little to do
 constexpr int kBlocksHeld = 4;            // of a multiprocessor
 
@@ -311,7 +319,13 @@ Limited by: multiply-adds from some 5 x 5 taps on, before that instructions that
         const BandShape bands = band_shape_of(p, device);
         const double cost = bands.cut.planes != 0 ? bands.cost : shape_of(p, device).cost;
         const double computing = 2 * cost / device.peak_flops;
-        const double in_tiles = (p.channels.length > 1 ? kInterleaved : 1) * overlapped(moving, computing, kNorm);
+        const bool narrow_columns = layout_of(p).by_columns && stored_bytes(p.dtype) <= 2 && p.y.n * stored_bytes(p.dtype) >= 32;
+        const bool line_of_doubles = p.taps_dtype == kF64 && p.y.k == 1 && p.channels.length == 1;
+        const double in_tiles = (p.channels.length > 1 ? kInterleaved : 1) * (narrow_columns ? kNarrowColumns : 1) *
+                                (!line_of_doubles      ? 1
+                                 : p.x.k > kFewDoubles ? kLineOfManyDoubles
+                                                       : kLineOfDoubles) *
+                                overlapped(moving, computing, kNorm);
         return kLaunchSeconds + kStartSeconds + in_tiles;
     }
 

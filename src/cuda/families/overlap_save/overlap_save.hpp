@@ -73,7 +73,7 @@ struct Segments {
     std::int64_t filter_bytes;  // of taps, from one filter to the next
     unsigned* taken;            // of one warp and one filter: segments taken beyond the first ones; null: warps go on in steps
     int spectrum_in_block;      // of tiles: one filter's lies beside the tables
-    int staged;                 // of tiles: samples come so many bytes at a time by way of shared memory, 16 or 8; or 0
+    int staged;                 // of tiles: samples come so many bytes at a time by way of shared memory, 16, 8 or 4; or 0
     int out_by_lines;           // of tiles: outputs of a line lie closer than lines do, so that each warp writes those of one
     int near_first;             // tiles are numbered along Rows::near before they are along the filtered axis
     int after[2 + Rows::kMostOthers];  // from a team's tile to its next one, as digits of their order

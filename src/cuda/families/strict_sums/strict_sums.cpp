@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <complex>
+#include <string_view>
 #include <vector>
 
 #include "cuda/check.hpp"
@@ -24,7 +25,13 @@ using strict_sums::Widen;
 using strict_sums::WidenKernel;
 
 constexpr std::int64_t kLeastTaps = 64;
-constexpr double kShareByPasses = 0.6;         // of the copy's speed
+constexpr double kShareByPasses = 0.6;  // of the copy's speed
+// Times as long as predicted take sums in double, of images by tiles, of signals by segments and by what else is made of them
+// (H200: 6 of 32 x 4,870 x 3 f32, 35 x 11 taps, 258 us, 581 x 366 x 32, 23 x 29, 361; 741 x 1,008 x 8 f32, 169 taps 313, 2 x
+// 1,547,508 x 8, 233 taps 578).
+constexpr double kMoreOfImages = 1.5;
+constexpr double kMoreOfSegments = 1.3;
+constexpr double kMoreOfLongSignals = 1.1;
 constexpr std::int64_t kLeastTogether = 1024;  // taps of an output that all warps of a block sum, if it has to be
 
 Dtype sums_in_double(const Problem& p) { return is_complex(p.dtype) ? kComplex128 : kF64; }
@@ -111,8 +118,12 @@ Limited by: what limits the rung inside, in double
         const int wide = stored_bytes(sums_in_double(p));
         const double bytes = (stored_bytes(p.dtype) + wide) * static_cast<double>(samples_of(p).walk.count) +
                              (stored_bytes(p.output_dtype) + wide) * static_cast<double>(outputs_of(p).walk.count);
-        return 3 * kLaunchSeconds + bytes / (kShareByPasses * device.copy_bytes_per_second) +
-               best_rung(in_double(p), device).seconds;
+        const BestRung inner = best_rung(in_double(p), device);
+        const std::string_view name = inner.rung < 0 ? "" : rung_of(inner.rung).info().name;
+        const double more = name == "overlap_save"               ? kMoreOfSegments
+                            : p.rank == 2 && name != "flattened" ? kMoreOfImages
+                                                                 : kMoreOfLongSignals;
+        return 3 * kLaunchSeconds + bytes / (kShareByPasses * device.copy_bytes_per_second) + more * inner.seconds;
     }
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {

@@ -26,6 +26,17 @@ constexpr double kShareOfCopyFloats = 0.95;
 // of a tile, 2^18 of 256 with 15 and 31 taps: 519 us. Where each row has taps of its own, which are split anew, 4,096 of 4,096 with
 // 33 taps: 76 us, with one filter 52.
 constexpr double kShareOfUnlikeRows = 0.68;
+constexpr double kShareOfUnlikeHalves = 0.35;  // H200: 7,845 rows of 2,143 f16, 2 taps 98 us
+// Times as long where samples lie backwards or every second one: in rows of a tile or so, under many taps and under few (H200:
+// 8,330 x 448 f32, reversed, 22 taps 33 us; every second of 171 x 18,593, 131 taps 26, of 2,171 x 7,300, 1 tap 73, of 7 x
+// 3,110,269, 31 taps 94).
+constexpr double kApartShort = 1.4;
+constexpr double kApartMany = 1.25;
+constexpr double kApartFew = 1.15;
+double times_apart(const Problem& p) {
+    if (2 * p.x.outputs < 3 * tensor::kTile) { return kApartShort; }
+    return p.x.k > 64 ? kApartMany : p.x.k < 30 ? kApartFew : 1;
+}
 constexpr double kEmptyPower = 0.2;
 // Of a tile that reads what a boundary repeats, for each tap: 4,096 rows of 4,096, reflected, 33 and 127 taps, H100, 65 and 80 us.
 constexpr double kEdgeTapSeconds = 2.5e-9;
@@ -124,15 +135,17 @@ Limited by: memory up to about 100 taps, then the tensor cores
                                               : kHalfOutputCost + kHalfStepCost * steps;
         const bool floats = bytes == 4;
         const bool alike = lie_alike(p);
-        const double share =
-            (floats ? kShareOfCopyFloats : kShareOfCopyTensor) * (alike || way != Way::warp ? 1 : kShareOfUnlikeRows);
+        const double share = (floats ? kShareOfCopyFloats : kShareOfCopyTensor) * (alike || way != Way::warp ? 1
+                                                                                   : floats                  ? kShareOfUnlikeRows
+                                                                                            : kShareOfUnlikeHalves);
         const double emptiness = way == Way::warp && p.batch.length > 1 ? std::pow(filled / outputs, kEmptyPower) : 1;
         const double edges = p.x.boundary <= kConstant || way != Way::warp ? 0 : 2;  // of a row
         const double of_edge = kEdgeSeconds + kEdgeTapSeconds * static_cast<double>(p.x.k);
         const double at_edges =
             edges == 0 ? 0 : kFirstEdgeSeconds + edges * of_edge * static_cast<double>(p.batch.length) / device.multiprocessors;
         return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) + at_edges +
-               overlapped(moved / (share * device.copy_bytes_per_second), 2 * filled * cost * emptiness / device.peak_flops, kNorm);
+               (lies_apart(p) ? times_apart(p) : 1) * overlapped(moved / (share * device.copy_bytes_per_second),
+                                                                 2 * filled * cost * emptiness / device.peak_flops, kNorm);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{Policy{}};

@@ -108,7 +108,12 @@ void expect_right(const Case& c, std::uint64_t seed) {
     g.start = -a.origin - g.skip;
     g.segments = static_cast<int>((c.n + g.outputs - 1) / g.outputs);
     g.real_taps = 1;
-    g.staged = c.staged ? c.staged_bytes : 0;
+    g.staged = c.staged || kAhead ? c.staged_bytes : 0;
+    for (std::size_t i = 0; i < sizeof g.rows.constant / sizeof(Raw); ++i) {
+        const bool is_imaginary = kComplex && i % 2 == 1;
+        const Raw part = static_cast<Raw>(is_imaginary ? 0 : a.constant_real);
+        std::memcpy(g.rows.constant + i * sizeof(Raw), &part, sizeof(Raw));
+    }
     g.filter_bytes = c.k * static_cast<std::int64_t>(sizeof(T));
     g.spectrum_row = c.own ? kPoints * kWarps : 0;
     g.row_steps.near = c.own ? 1 : 0;
@@ -143,7 +148,7 @@ void expect_right(const Case& c, std::uint64_t seed) {
         left /= radix.at(i);
     }
     ASSERT_EQ(rows.tiles % c.teams, 0) << "all threads of a block wait together here";
-    if (c.staged) { ASSERT_EQ(c.lines, (staged_lines<X, kWarps, Sizes>())); }
+    if (c.staged && !kAhead) { ASSERT_EQ(c.lines, (staged_lines<X, kWarps, Sizes>())); }
 
     const auto in_order = [&](const std::vector<Complex>& points) {
         const std::vector<Complex> factors = as_tangents(turn_rows(points, kWarps, kComplex), kWide);
@@ -211,6 +216,16 @@ TEST(TilesOnHost, SamplesThatComeAhead) {
     expect_right<float, 1, float, true>({.n = 3001, .k = 301, .rows = 8, .lines = 8, .boundary = cuda::kReflect}, 7);
     expect_right<float2, 1, float, true>({.n = 1501, .k = 301, .rows = 6, .lines = 4, .boundary = cuda::kWrap, .batch = 2}, 8);
     expect_right<float, 1, std::int16_t, true>({.n = 2001, .k = 99, .rows = 8, .lines = 8, .block_spectrum = false}, 9);
+    expect_right<float, 1, float, true>({.n = 3001, .k = 301, .rows = 12, .lines = 8, .boundary = cuda::kConstant}, 10);
+    expect_right<float2, 1, float, true>({.n = 1501, .k = 301, .rows = 4, .lines = 4, .boundary = cuda::kConstant}, 80);
+    expect_right<float, 1, float, true>({.n = 3001, .k = 301, .rows = 14, .lines = 8, .staged_bytes = 8}, 84);
+    expect_right<float, 1, float, true>(
+        {.n = 3001, .k = 301, .rows = 15, .lines = 8, .boundary = cuda::kReflect, .batch = 2, .staged_bytes = 4}, 85);
+    expect_right<float, 1, float, true>({.n = 2001, .k = 99, .rows = 7, .lines = 8, .boundary = cuda::kConstant, .staged_bytes = 4},
+                                        86);
+    expect_right<float2, 1, float, true>({.n = 1501, .k = 301, .rows = 5, .lines = 4, .boundary = cuda::kWrap, .staged_bytes = 8},
+                                         87);
+    expect_right<float, 1, std::int16_t, true>({.n = 2001, .k = 99, .rows = 14, .lines = 8, .staged_bytes = 4}, 88);
 }
 
 TEST(TilesOnHost, OutputsRowAfterRow) {
@@ -229,6 +244,9 @@ TEST(TilesOnHost, TwoWarpsASegment) {
                            13);
     expect_right<float2, 2>({.n = 3001, .k = 601, .rows = 4, .lines = 4, .boundary = cuda::kNearest, .staged = true}, 14);
     expect_right<float2, 2>({.n = 3001, .k = 601, .rows = 2, .lines = 2, .block_spectrum = false}, 15);
+    expect_right<float, 2>({.n = 3001, .k = 1301, .rows = 12, .lines = 8, .boundary = cuda::kConstant, .staged = true}, 81);
+    expect_right<float, 2, std::int16_t>({.n = 5001, .k = 1301, .rows = 8, .lines = 8, .boundary = cuda::kConstant, .staged = true},
+                                         82);
 }
 
 // Rows that lie on 8 bytes only.
@@ -240,6 +258,8 @@ TEST(TilesOnHost, SamplesInPieces) {
     expect_right<double, 2>({.n = 5001, .k = 301, .rows = 5, .lines = 4, .staged = true, .staged_bytes = 8}, 18);
     expect_right<float, 4>(
         {.n = 9001, .k = 2301, .rows = 6, .lines = 4, .boundary = cuda::kWrap, .staged = true, .staged_bytes = 8}, 24);
+    expect_right<float, 4>(
+        {.n = 9001, .k = 2301, .rows = 6, .lines = 4, .boundary = cuda::kConstant, .staged = true, .staged_bytes = 8}, 83);
 }
 
 TEST(TilesOnHost, FiltersAlongSeveralAxes) {

@@ -135,8 +135,12 @@ Limited by: memory up to some forty taps, then multiply-adds
         const double bytes = type.bytes * again * static_cast<double>(p.x.n) * rows + outputs * stored_bytes(p.output_dtype);
         const double moving = bytes / (kMovingShare * device.copy_bytes_per_second);
         const double waste = p.filters > 1 ? kOwnWaste : kWaste;
+        const bool few_rows = p.dtype == kF32 && rows_of(p).near.length <= kFewestRows;
+        const double more = few_rows ? kMoreOfFewRows : kMoreOfManyTaps;
+        const double many = p.filters > 1 || p.dtype == kComplex64 ? 0 : more * std::max(taps - kManyTaps, 0.0);
         const double products =
-            (taps * waste + kOutputProducts + (lie_along(rows_of(p), p.x.out_stride) ? kTurnedProducts : 0)) * type.products;
+            ((taps + many) * waste + kOutputProducts + (lie_along(rows_of(p), p.x.out_stride) ? kTurnedProducts : 0)) *
+            type.products;
         const double computing = 2 * outputs * products / (kShareOfPeak * type.rate * device.peak_flops);
         const double lanes = static_cast<double>(lanes_at_once(shape, device));
         const double pieces =
@@ -209,6 +213,12 @@ private:
     static constexpr double kStartSeconds = 8e-6;
     static constexpr double kMovingShare = 0.96;
     static constexpr double kWaste = 1.38;
+    // Times as much of taps beyond so many, of floats whose rows are few side by side and elsewhere. H200, (1439, 696, 8) with 106
+    // taps 81 us, (10030, 420, 8) with 154 389, (4, 205728, 8) with 49 36; (105, 448, 128) with 402 187, (273, 13041), time first,
+    // with 293 109, (24, 607, 512) with 112 66.
+    static constexpr double kManyTaps = 36;
+    static constexpr double kMoreOfFewRows = 0.5;
+    static constexpr double kMoreOfManyTaps = 0.25;
     // Taps of own filters come one by one. H100, (8, 4096, 2048) with a filter for each channel: 4, 16, 31, 64 and 128 taps 200,
     // 225, 243, 414 and 792 us.
     static constexpr double kOwnWaste = 1.9;

@@ -177,7 +177,12 @@ Limited by: memory up to some thirty taps, then multiply-adds
         const double computing = 2 * outputs * products / (kShareOfPeak * type.rate * device.peak_flops);
         const bool own_apart = p.filters > 1 && shape.tiles.in == Lie::along && std::abs(p.x.in_stride) != 1;
         const bool narrow_across = type.bytes <= 2 && shape.tiles.in == Lie::across && !one_by_one;
+        const bool spread = type.bytes <= 2 && shape.tiles.in == Lie::along && shape.tiles.out == Lie::across;
+        const bool far = std::abs(rows.near.in) * type.bytes >= kFarBytes;
         const double working = overlapped(moving, computing, kNorm) * (own_apart ? kOwnApart : 1) *
+                               (!spread ? 1
+                                : far   ? kNarrowFar
+                                        : kNarrowSpread) *
                                (!narrow_across ? 1
                                 : turned       ? kNarrowTurned
                                                : kNarrowAcross) *
@@ -247,6 +252,11 @@ private:
     // second-level cache. H200: 749,200 rows of 43 f32 with 2 taps 186 us, 629,662 of 13 with one 46; 217,021 of 12 f16 with 14
     // taps 28, 225,598 of 110 with 7 taps 190.
     static constexpr double kNarrowTurned = 1.35;
+    // Of narrow samples along memory whose outputs lie across it, and of rows that are far from each other besides (H200: 14,387
+    // rows of 322 f16, 13 taps 38 us; 4,087 of 8,490, 2 taps 263, 1,999 of 1,938 u8, 5 taps 51).
+    static constexpr double kNarrowSpread = 1.3;
+    static constexpr double kNarrowFar = 2.4;
+    static constexpr std::int64_t kFarBytes = 1500;
     static constexpr double kTurnedPieces = 0.6;
     static constexpr double kCachedBytes = 50e6;
     // Samples of a tile across memory that other tiles read too. H100: (1605, 3241) with 1,374 taps 672 us, (9171, 50) with 856 63.

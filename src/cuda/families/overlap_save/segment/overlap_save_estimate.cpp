@@ -114,16 +114,19 @@ constexpr double kTilesStartSeconds = 9e-6;
 // A segment takes so many times as long, for what passes through shared memory, and all wait for each other.
 constexpr std::array<double, 5> kTilesFactors{1.4, 1.75, 2.3, 2.4, 2.93};
 // By way of shared memory, of two and four warps: 1,023 and 2,047 taps 349 and 454, 2,047 and 4,095 530 and 633; (12, 4643, 128),
-// 3,216 taps 77.
-constexpr std::array<double, 5> kStagedFactors{1.4, 1.38, 2, 2, 2.93};
-// Of that where rows lie on 8 bytes only: (35188, 594) f32, 1,456 taps, H200, 170 us, straight from memory 206.
-constexpr double kInPieces = 1.3;
+// 3,216 taps 77. H200, 600 and 700 taps by two 322 and 321 us, by one, whose samples come ahead, 278 and 297.
+constexpr std::array<double, 5> kStagedFactors{1.4, 1.59, 2, 2, 2.93};
+// Of that where rows lie on 8 bytes only: (35188, 594) f32, 1,456 taps, H200, 170 us, straight from memory 206, (1083432, 14),
+// 1,612 taps 128.
+constexpr std::array<double, 5> kInPieces{1, 1.13, 1.3, 1.3, 1.3};
 // Of that in double: (70, 6043, 8) f64, 896 taps, H200, by two warps 59 us, by one, straight from memory, 45.
 constexpr double kStagedInDouble = 1.5;
 // Of complex ones by two warps, straight from memory: every second of (132, 176258) complex64, 1,106 taps, H200, 193 us, by four
 // 148.
 constexpr double kByTwos = 1.05;
-// Of that where a tile has all lines that memory has side by side: (2^22, 3), 127 taps by one warp 57, 4,095 by four 97.
+// Of that where a tile has all lines that memory has side by side: (2^22, 3), 127 taps by one warp 57, 4,095 by four 97. Not of
+// narrow samples by one warp or two, of which some come after the others, in more than a round: H200, (707, 8604, 2) f16, 295 taps
+// 54, (2665, 470, 3) i16, 95 taps 51.
 constexpr double kWholeLines = 0.6;
 constexpr double kTilesShareOfCopy = 0.8;
 // Of rows side by side with filters of their own, whose spectra come with every tile: (1202881, 8) f32, 3,939 taps, H200, 111 us.
@@ -135,6 +138,9 @@ constexpr double kTilesEdgeSeconds = 4e-6;
 constexpr double kTilesNorm = 1.5;  // teams compute while others read, but a block's are few
 // Of samples that come ahead: (2^20, 64) with 127, 511, 1,023 and 1,535 taps 258, 299, 409 and 720 us.
 constexpr double kAheadFactor = 1.9;
+// By less than 16 bytes at a time, of a segment full of samples: H200, (2^20, 63) f32, 127 taps 383 us, (2^20, 33), 300 taps 214,
+// (253714, 163), 398 taps 283, (2^20, 62) i16, 255 taps 343.
+constexpr double kAheadInPieces = 1.3;
 constexpr double kAheadShareOfCopy = 0.94;
 constexpr double kAheadNorm = 2.5;
 
@@ -154,16 +160,19 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     // Parts of a sector that a block copies come from the cache, where its neighbours' have brought them.
     const auto together = static_cast<double>(staged ? std::max<std::int64_t>(most, kSectorBytes / lines.input_bytes) : most);
     // Of rows that go together as many as in any other tile: (2^22, 3), 4,095 taps, by eight warps, two rows and one, 120 us, by
-    // sixteen, one by one, 104.
+    // sixteen, one by one, 104. Tiles that come ahead have places for all of theirs.
     const std::int64_t tiles = divide_up(lines.near.length, most);
-    const std::int64_t made = tiles * divide_up(lines.near.length, tiles);
+    const bool in_pieces = staged && staged_bytes < 16;
+    const std::int64_t made = tiles * (ahead && in_pieces ? most : divide_up(lines.near.length, tiles));
     const double emptiness = static_cast<double>(made) / static_cast<double>(lines.near.length);
     const bool whole_lines = !staged && std::abs(lines.near.in) == 1 && lines.near.length == std::abs(p.x.in_stride) && tiles == 1;
+    const bool waits = lines.input_bytes < 4 && cut.warps <= 2 && rounds > in_block;
+    const double full = std::min(1.0, static_cast<double>(p.x.n) / cut.samples);
     const double factor =
-        ahead    ? kAheadFactor
-        : staged ? kStagedFactors.at(at) * (staged_bytes < 16 ? kInPieces : 1) * (type.is_wide() ? kStagedInDouble : 1)
-                 : kTilesFactors.at(at) * (whole_lines ? kWholeLines : 1) * (goes_by_twos(type, cut.warps) ? kByTwos : 1);
-    const bool repeats = p.x.boundary > kConstant && !ahead;
+        ahead    ? kAheadFactor * (in_pieces ? 1 + (kAheadInPieces - 1) * full : 1)
+        : staged ? kStagedFactors.at(at) * (in_pieces ? kInPieces.at(at) : 1) * (type.is_wide() ? kStagedInDouble : 1)
+                 : kTilesFactors.at(at) * (whole_lines && !waits ? kWholeLines : 1) * (goes_by_twos(type, cut.warps) ? kByTwos : 1);
+    const bool repeats = p.x.boundary > kConstant && (!ahead || in_pieces);
     const double at_edges = repeats ? kTilesEdge * edges_of(p, cut) / std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) : 0;
     // Samples that come ahead are widened while others wait.
     const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);

@@ -155,6 +155,10 @@ void launch_tiles(const Prepared& prepared, const SegmentPlan& plan, const Job& 
     const auto segments = static_cast<int>(teams) * g.rows.lines;
     g.spectrum_in_block = kernel.spectrum_bytes != 0 && p.filters == 1 && g.spectrum_first == 0 ? 1 : 0;
     g.staged = staging.bytes;
+    // As often as a stage's units hold it.
+    for (auto i = static_cast<std::size_t>(g.rows.input_bytes); i < sizeof g.rows.constant; ++i) {
+        g.rows.constant[i] = g.rows.constant[i - static_cast<std::size_t>(g.rows.input_bytes)];
+    }
     set_step(g.after, g, blocks * teams);
     const std::size_t bytes = shared_bytes(kernel, segments) + (g.spectrum_in_block != 0 ? kernel.spectrum_bytes : 0);
     launch_kernel(ahead ? ahead_kernel(plan.type.is_complex) : kernel.function, static_cast<unsigned>(blocks),

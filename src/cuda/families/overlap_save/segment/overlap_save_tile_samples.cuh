@@ -21,18 +21,29 @@ TAPLINE_HOST_DEVICE constexpr int point_offset(int number) {
 template <class X, class Raw, int kWarps, int kFrom, int kCount, class T, class SampleAt>
 __device__ __forceinline__ void read_points(Dtype type, T* re, T* im, const SampleAt& sample_at) {
     constexpr int kParts = kIsComplexElement<X> ? 1 : 2;
-    // Those that are widened come some at a time: beside what they become all have no registers.
+    // Those that are widened come some at a time: beside what they become all have no registers. Of several warps a segment, which
+    // wait for each other, the next ones are on their way while some are widened.
     constexpr int kBatch = std::is_same_v<X, Raw> ? kCount : 8;
-    fft::for_each_index<0, kCount / kBatch>([&](auto batch) {
+    constexpr int kBatches = kCount / kBatch;
+    constexpr int kHeld = kWarps > 1 && kBatches > 1 ? 2 : 1;
+    using RawBatch = Raw[kParts * kBatch];
+    using Batch = X[kParts * kBatch];
+    RawBatch raws[kHeld];
+    const auto read_batch = [&](auto batch) {
         constexpr int kFirst = decltype(batch)::value * kBatch;
-        Raw raw[kParts * kBatch];
         fft::for_each_index<0, kParts * kBatch>([&](auto index) {
             constexpr int i = decltype(index)::value;
             constexpr int kAt = point_offset<kWarps>(kFrom + kFirst + i % kBatch) + i / kBatch * kPoints * kWarps;
-            raw[i] = sample_at(std::integral_constant<int, kAt>{});
+            raws[decltype(batch)::value % kHeld][i] = sample_at(std::integral_constant<int, kAt>{});
         });
-        X x[kParts * kBatch];
-        widen_raw(type, raw, x);
+    };
+    fft::for_each_index<0, kBatches>([&](auto batch) {
+        constexpr int kOwn = decltype(batch)::value;
+        constexpr int kFirst = kOwn * kBatch;
+        constexpr int kRead = kOwn == 0 ? 0 : kOwn + kHeld - 1;
+        fft::for_each_index<kRead, (kOwn + kHeld < kBatches ? kOwn + kHeld : kBatches)>(read_batch);
+        Batch x;
+        widen_raw(type, raws[kOwn % kHeld], x);
 #pragma unroll
         for (int i = 0; i < kBatch; ++i) {
             if constexpr (kIsComplexElement<X>) {
@@ -171,16 +182,11 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
     const std::int64_t length = a.in_last - a.in_first;
     X constant{};
     if (a.boundary == kConstant) { constant = boundary_constant<X>(a); }
-    // Samples [begin, end) come asynchronously, none of them if their type is another one.
+    // Samples [begin, end) lie in memory.
     const bool comes = kOwnType<X> == rows.input_type && reinterpret_cast<std::uintptr_t>(a.in) % sizeof(X) == 0;
-    const int begin = comes ? static_cast<int>(min(max(-start, std::int64_t{first}), std::int64_t{needed})) : first;
-    const int end = comes ? static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed})) : first;
-    const X* from = static_cast<const X*>(a.in) + (line_at + (start + begin + thread) * a.in_sample);
-#pragma unroll 4
-    for (int t = begin + thread; t < end; t += threads) {
-        copy_element_async<sizeof(X)>(reinterpret_cast<char*>(to + t), reinterpret_cast<const char*>(from));
-        from += threads * a.in_sample;
-    }
+    const int begin = static_cast<int>(min(max(-start, std::int64_t{first}), std::int64_t{needed}));
+    const int end = static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed}));
+    const std::int64_t inside = line_at + (start + begin + thread) * a.in_sample;
     // What is asked of the type is asked last: all else would be there once for each.
     const auto with_type = [&](const auto& body) {
         if constexpr (kIsComplexElement<X>) {
@@ -189,6 +195,35 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
             with_input<X>(rows.input_type, rows.input_bytes, body);
         }
     };
+    if (comes) {
+        const X* from = static_cast<const X*>(a.in) + inside;
+#pragma unroll 4
+        for (int t = begin + thread; t < end; t += threads) {
+            copy_element_async<sizeof(X)>(reinterpret_cast<char*>(to + t), reinterpret_cast<const char*>(from));
+            from += threads * a.in_sample;
+        }
+    } else {
+        with_type([&](auto type) {
+            using Raw = decltype(type);
+            constexpr int kInside = 2 * kAtOnce;
+            const Raw* from = static_cast<const Raw*>(a.in) + inside;
+#pragma unroll 1
+            for (int t = begin + thread; t < end; t += kInside * threads) {
+                Raw raw[kInside];
+#pragma unroll
+                for (int i = 0; i < kInside; ++i) {
+                    raw[i] = t + i * threads < end ? load_element(from) : Raw{};
+                    from += threads * a.in_sample;
+                }
+                X x[kInside];
+                widen_raw(rows.input_type, raw, x);
+#pragma unroll
+                for (int i = 0; i < kInside; ++i) {
+                    if (t + i * threads < end) { to[t + i * threads] = x[i]; }
+                }
+            }
+        });
+    }
     const int outside = needed - first - (end - begin);
 #pragma unroll 1
     for (int u = thread; u < outside; u += kAtOnce * threads) {
@@ -227,58 +262,93 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
     wait_copies<0>();
 }
 
-/// As copy_16_or_zeros_async(), of 8 bytes.
-__device__ __forceinline__ void copy_8_or_zeros_async(void* to_shared, const void* from_global, bool is_read) {
+/// kUnit bytes, 16, 8 or 4, asynchronously, or zeros, of which nothing is read. As a predicate: of a size that is known later the
+/// compiler makes several instructions for each copy.
+template <int kUnit>
+__device__ __forceinline__ void copy_unit_or_zeros_async(char* to_shared, const char* from_global, bool is_read) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from_global), "r"(is_read ? 8 : 0) : "memory");
+    const int ignored = is_read ? 0 : 1;
+    if constexpr (kUnit == 16) {
+        asm volatile("{.reg .pred p; setp.ne.s32 p, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, p;}" ::"r"(to),
+                     "l"(from_global), "r"(ignored)
+                     : "memory");
+    } else {
+        asm volatile("{.reg .pred p; setp.ne.s32 p, %2, 0; cp.async.ca.shared.global [%0], [%1], %3, p;}" ::"r"(to),
+                     "l"(from_global), "r"(ignored), "n"(kUnit)
+                     : "memory");
+    }
 #else
-    *static_cast<uint2*>(to_shared) = is_read ? *static_cast<const uint2*>(from_global) : uint2{};
+    using Unit = typename RawOf<kUnit>::Type;
+    *reinterpret_cast<Unit*>(to_shared) = is_read ? *reinterpret_cast<const Unit*>(from_global) : Unit{};
 #endif
 }
 
-/// The samples of a tile to a stage, Segments::staged bytes of neighbouring lines at a time, asynchronously; zeros where nothing is
-/// read. By `threads` threads, a power of two. kWhole: 16 bytes at a time.
-template <int kSamples, bool kWhole = false>
-__device__ __forceinline__ void fill_stage(const Arguments& a, const Segments& g, char* stage, const KeptTile& tile, int thread,
-                                           int threads) {
+/// The samples of a tile to a stage, kUnit bytes of kLines neighbouring lines at a time, asynchronously; zeros where nothing is
+/// read. By kThreads threads. Returns whether some, a boundary's constants, may have been written by threads themselves, whatever
+/// copies wait for: the same for all of a tile.
+template <int kSamples, int kLines, int kThreads, int kUnit>
+__device__ __forceinline__ bool fill_stage_by(const Arguments& a, const Segments& g, char* stage, const KeptTile& tile,
+                                              int thread) {
     const Rows& rows = g.rows;
-    const int row_bytes = rows.lines * rows.input_bytes;
-    const int unit = kWhole ? 16 : g.staged;
-    const int vectors = row_bytes / unit;  // a power of two
+    const int row_bytes = kLines * rows.input_bytes;
+    const int vectors = row_bytes / kUnit;  // 1, 2, 4 or 8
+    const int shift = (vectors > 1 ? 1 : 0) + (vectors > 2 ? 1 : 0) + (vectors > 4 ? 1 : 0);
     const int part = thread & (vectors - 1);
-    const int step = threads / vectors;
+    const int step = kThreads >> shift;
     const std::int64_t start = g.start + tile.first_output;
     const std::int64_t length = a.in_last - a.in_first;
-    const int needed = unit * part < tile.lines * rows.input_bytes ? g.used - (g.outputs - tile.wanted) : 0;
+    const int needed = kUnit * part < tile.lines * rows.input_bytes ? g.used - (g.outputs - tile.wanted) : 0;
     const bool inside = start + g.skip >= 0 && start + g.used <= length;
-    const char* const in = static_cast<const char*>(a.in) + tile.in * rows.input_bytes + unit * part;
+    const char* const in = static_cast<const char*>(a.in) + tile.in * rows.input_bytes + kUnit * part;
     const std::int64_t pitch = a.in_sample * rows.input_bytes;
-    int t = thread / vectors;
-    char* to = stage + t * row_bytes + unit * part;
-    const char* from = in + (start + t) * pitch;
-    const std::int64_t from_step = pitch * step;
-#pragma unroll 4
-    for (; t < kSamples; t += step) {
-        bool is_read = t >= g.skip && t < needed;
-        const char* source = from;
-        if (!inside) {
+    int t = thread >> shift;
+    char* to = stage + kUnit * thread;
+    if (!inside && a.boundary != kZero) {
+#pragma unroll 1
+        for (; t < kSamples; t += step) {
             std::int64_t at = start + t;
-            if ((at < 0 || at >= length) && a.boundary > kConstant) {
-                at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first;
+            bool is_there = at >= 0 && at < length;
+            const bool is_read = t >= g.skip && t < needed;
+            if (is_read && !is_there && a.boundary == kConstant) {
+                memcpy(to, rows.constant, kUnit);
+            } else {
+                if (is_read && !is_there) {
+                    at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first;
+                    is_there = at >= 0 && at < length;
+                }
+                copy_unit_or_zeros_async<kUnit>(to, in + at * pitch, is_read && is_there);
             }
-            is_read = is_read && at >= 0 && at < length;
-            source = in + at * pitch;
+            to += kThreads * kUnit;
         }
-        if (!is_read) { source = static_cast<const char*>(a.in); }
-        if (!kWhole && unit == 8) {
-            copy_8_or_zeros_async(to, source, is_read);
-        } else {
-            copy_16_or_zeros_async(to, source, is_read);
-        }
-        from += from_step;
-        to += step * row_bytes;
+        return a.boundary == kConstant;
     }
+    const int begin = static_cast<int>(min(max(-start, std::int64_t{g.skip}), std::int64_t{needed}));
+    const int end = static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed}));
+    const auto count = static_cast<unsigned>(end - begin);
+    const std::int64_t from_step = pitch * step;
+    const char* from = in + (start + t) * pitch;
+    t -= begin;
+    constexpr int kEach = kSamples / kThreads;
+#pragma unroll 1
+    for (int turn = 0; turn < vectors; ++turn) {
+#pragma unroll
+        for (int i = 0; i < kEach; ++i) {
+            copy_unit_or_zeros_async<kUnit>(to + i * kThreads * kUnit, from, static_cast<unsigned>(t) < count);
+            from += from_step;
+            t += step;
+        }
+        to += kEach * kThreads * kUnit;
+    }
+    return false;
+}
+
+/// The same by units of Segments::staged bytes; kWhole: which are 16.
+template <int kSamples, int kLines, int kThreads, bool kWhole = false>
+__device__ __forceinline__ bool fill_stage(const Arguments& a, const Segments& g, char* stage, const KeptTile& tile, int thread) {
+    if (!kWhole && g.staged == 8) { return fill_stage_by<kSamples, kLines, kThreads, 8>(a, g, stage, tile, thread); }
+    if (!kWhole && g.staged == 4) { return fill_stage_by<kSamples, kLines, kThreads, 4>(a, g, stage, tile, thread); }
+    return fill_stage_by<kSamples, kLines, kThreads, 16>(a, g, stage, tile, thread);
 }
 
 }  // namespace tapline::cuda::overlap_save

@@ -210,8 +210,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     const auto fill_points = [&](const KeptTile& tile) {
         if (tile.number >= rows.tiles) { return; }
         const Who of = who.anew();
-        fill_stage<kSamples, kComplex>(a, g, reinterpret_cast<char*>(points_of_team()), tile,
-                                       of.own_line() * kStep + of.own_thread(), rows.lines * kStep);
+        if constexpr (kInPoints) {
+            fill_stage<kSamples, kStagedLines, kStagedLines * kStep, kComplex>(a, g, reinterpret_cast<char*>(points_of_team()),
+                                                                               tile, of.own_line() * kStep + of.own_thread());
+        }
         commit_copies();
     };
     if constexpr (kAhead) {

@@ -98,17 +98,25 @@ private:
         const std::uint32_t slot = slots() > 1 ? number % 2 : 0;
         return stage + slot * static_cast<std::uint32_t>(kAheadLines<X> * kSamples * g.rows.input_bytes);
     }
-    __device__ __forceinline__ void fill(const Arguments& a, const Segments& g, char* stage, std::uint32_t number) const {
+    __device__ __forceinline__ bool fill(const Arguments& a, const Segments& g, char* stage, std::uint32_t number) const {
         const TeamThread<1> of = who_.anew();
-        fill_stage<kSamples, true>(a, g, place(g, stage, number), kept(number), 32 * of.own_line() + of.own_thread(),
-                                   32 * kAheadLines<X>);
+        return fill_stage<kSamples, kAheadLines<X>, 32 * kAheadLines<X>>(a, g, place(g, stage, number), kept(number),
+                                                                         32 * of.own_line() + of.own_thread());
     }
     /// Starts a tile's copies, whose arrival its team waits for. Who wrote where the tile lies arrives besides: for what it wrote.
     __device__ __forceinline__ void fetch(const Arguments& a, const Segments& g, char* stage, std::uint32_t number) const {
         if (!exists_number(g, number)) { return; }
-        fill(a, g, stage, number);
-        CopyBarrier* const arrivals = arrivals_ + number % static_cast<std::uint32_t>(teams_);
-        arrive_with_copies(arrivals);
+        // That of the team whose tile it is, found without a division.
+        const int its_team = team() + slots() - (team() + slots() >= teams_ ? teams_ : 0);
+        CopyBarrier* const arrivals = arrivals_ + its_team;
+        if (fill(a, g, stage, number)) {
+            // What a thread wrote itself arrives with the thread, not with its copies.
+            commit_copies();
+            wait_copies<0>();
+            arrive(arrivals);
+        } else {
+            arrive_with_copies(arrivals);
+        }
         if (is_writer()) { arrive(arrivals); }
     }
     char* first_;

@@ -112,7 +112,15 @@ Limited by: memory up to about 60 taps, then the tensor cores
         // Where a tile has all of them and nothing lies between, they are one run of memory.
         const bool one_run = rows.near.length <= g.rows && std::abs(real.x.in_stride) == rows.near.length;
         const bool unlike = std::abs(rows.near.in) == 1 && rows.near.length > 1 && !one_run && real.x.in_stride * bytes % 16 != 0;
-        const double slower = !unlike ? 1 : bytes <= 2 ? kUnlikeNarrow : kUnlike;
+        const bool turned = std::abs(real.x.out_stride) == 1;
+        const bool loose_run =
+            one_run && !turned && bytes <= 2 && rows.near.length > tensor_lines::kGroup && real.x.in_stride * bytes % 4 != 0;
+        const bool spread = bytes <= 2 && std::abs(real.x.in_stride) == 1 && !turned && std::abs(rows.near.out) == 1;
+        const double slower = loose_run    ? kLooseRun
+                              : spread     ? kNarrowSpread
+                              : !unlike    ? 1
+                              : bytes <= 2 ? (turned ? kUnlikeNarrowTurned : kUnlikeNarrow)
+                                           : (turned ? kUnlikeTurned : kUnlike);
         return kStartSeconds + overlapped(moving, computing, kNorm) * slower;
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
@@ -196,6 +204,14 @@ private:
             const std::int64_t vector = 16 / stored_bytes(p.dtype);
             const bool alike = rows.near.length == 1 || rows.near.in % vector == 0;
             if (p.x.in_stride != 1 || !alike) { cost += 25; }
+            // Windows of narrow samples that leave a row for samples of it: 233,608 rows of 73 u16, 54 taps, nearest, 180 us
+            // (H200).
+            const bool repeats = p.x.boundary != kZero && p.x.boundary != kConstant;
+            constexpr std::int64_t kShortest = 96;
+            if (repeats && stored_bytes(p.dtype) <= 2 && p.x.outputs <= kShortest) {
+                cost +=
+                    80 * std::min(1.0, static_cast<double>(p.x.k) / static_cast<double>(std::max<std::int64_t>(p.x.outputs, 1)));
+            }
         } else if (g.rows < tensor_lines::kGroup) {
             cost += g.rows == 2 ? 8 : 70;  // in pairs, or in runs that are no whole sectors
         }
@@ -216,6 +232,15 @@ private:
     // and 90 us, (101, 133336) 52.
     static constexpr double kUnlikeNarrow = 4;
     static constexpr double kUnlike = 2.4;
+    // The same where outputs lie along memory, H200: 271 f32 rows of 86,497, 212 taps 438 us, 27 of 468,735, 2 taps 154; 317 of
+    // 62,154 u8, 150 taps 199, 38 of 315,779 f16, 8 taps 97.
+    static constexpr double kUnlikeNarrowTurned = 2;
+    static constexpr double kUnlikeTurned = 1.8;
+    // Of an odd number of narrow rows that a tile has all of: 747 times 2,307 x 9 f16, 80 taps 247 us, 260 times 2,108 x 23 u16, 14
+    // taps 145, 1,093 times 104 x 27, 46 taps 49; and of narrow samples along memory whose outputs lie across it, 4,087 rows of
+    // 8,490 f16, 2 taps 233, 1,999 of 1,938 u8, 5 taps 26.
+    static constexpr double kLooseRun = 2.2;
+    static constexpr double kNarrowSpread = 1.5;
 };
 
 }  // namespace
