@@ -55,6 +55,17 @@ TEST(LineMasks, RowsOfIntegersAndOfViewsAreSignals) {
     EXPECT_TRUE(view(-900, -1, 1, 1));
 }
 
+TEST(LineMasks, RowsOfAFewChannelsAreSignals) {
+    const auto goes = [](std::int64_t width, std::int64_t channels, std::int64_t taps) {
+        return goes_as_signals(
+            plan_of({.height = 300, .width = width, .channels = channels, .mask_height = 1, .mask_width = taps}));
+    };
+    EXPECT_TRUE(goes(96, 3, 4));
+    EXPECT_TRUE(goes(1000, 3, 31));
+    EXPECT_FALSE(goes(1000, 3, 9));
+    EXPECT_FALSE(goes(60, 8, 4));
+}
+
 TEST(LineMasks, ColumnsOfNarrowViewsAreSignals) {
     const auto view = [](std::int64_t width, std::int64_t down, std::int64_t across, std::int64_t rows, std::int64_t columns) {
         Problem p{.mode = Mode::same};

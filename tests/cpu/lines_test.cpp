@@ -144,6 +144,38 @@ void expect_right(const Problem& p, Random& random, std::int64_t seed) {
     EXPECT_GE(solved, 1) << test::describe(p);
 }
 
+// A few rows, of one tile: each thread has some of them, and their bits are the same.
+TEST(LineTiles, FewRowsAreSharedByThreads) {
+    struct Rows {
+        std::int64_t rows, length, taps;
+        bool across;
+        std::int64_t of_a_tile;  // with two threads
+    };
+    for (const auto& [rows, length, taps, across, of_a_tile] :
+         {Rows{8, 7060, 8898, true, 4}, Rows{14, 4000, 700, true, 8}, Rows{6, 5994, 2696, false, 2}, Rows{16, 3000, 3, true, 8}}) {
+        Problem p{.mode = Mode::same};
+        p.axes = {{.length = length, .taps = taps, .input_stride = across ? rows : -1, .output_stride = 1}};
+        p.batch_axes = {{.length = rows, .input_stride = across ? 1 : length, .output_stride = length}};
+        Random random(7);
+        std::vector<float> in(static_cast<std::size_t>(rows * length)), filter(static_cast<std::size_t>(taps)), one(in.size());
+        test::fill_random(in.data(), Dtype::f32, rows * length, random);
+        test::fill_random(filter.data(), Dtype::f32, taps, random);
+        const float* const first = in.data() + (across ? 0 : length - 1);
+        const char* const algorithm = taps > 100 ? "overlap_save" : "direct";
+        make_plan(p, filter, {.device = "cpu", .algorithm = algorithm, .threads = 1}).execute(one.data(), first);
+        for (const int threads : {2, 3, 8}) {
+            const Plan plan = make_plan(p, filter, {.device = "cpu", .algorithm = algorithm, .threads = threads});
+            if (threads == 2) {
+                const std::string tiles = "tiles of " + std::to_string(of_a_tile) + " lines";
+                EXPECT_NE(plan.explain().find(tiles), std::string::npos) << plan.explain();
+            }
+            std::vector<float> out(in.size());
+            plan.execute(out.data(), first);
+            EXPECT_EQ(out, one) << rows << " rows, " << threads << " threads";
+        }
+    }
+}
+
 TEST_P(Lines, AgreeWithTheTextbookInEveryLayoutAndType) {
     for (std::int64_t seed = 1000; seed < 1000 + cases() && !HasFailure(); ++seed) {
         Random random(static_cast<std::uint64_t>(seed));

@@ -17,6 +17,7 @@
 #include "cpu/direct/simd_columns.hpp"
 #include "cpu/lines/line_moves.hpp"
 #include "cpu/lines/line_store.hpp"
+#include "cpu/lines/simd_few.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -40,6 +41,10 @@ constexpr std::int64_t kNearRows = 2;  // times a row's length from one to the n
 // many times the taps, and those that are summed before more are read. 4,096 samples of 1,024 columns of 16 bits under 9 taps
 // take 3.5 ms so and 9.6 in blocks of 64 columns, of 256 columns 0.39 and 0.50 (one thread, AVX-512).
 constexpr std::int64_t kFlowWindow = 6144, kMostFlowColumns = 1024, kFlowElements = 32768, kFlowTaps = 4, kFlowStep = 2048;
+
+constexpr std::int64_t kMostAsRead = 8;  // taps
+// Outputs that are summed as samples lie, for each at the ends of rows that is not.
+constexpr std::int64_t kInsideOfEnds = 16;
 
 /// T: float or double, the type of sums.
 ///
@@ -78,6 +83,9 @@ public:
         // Few columns: whole vectors of outputs.
         outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, own_ ? round_up(wanted, kColumnsLanes) : wanted);
         if (flows_) { choose_flow(); }
+        if (flows_ && widen_ != nullptr && problem_.x.k <= std::min(kMostAsRead, taps_in_order(target_, sizeof(T)))) {
+            few_ = few_kernels(target_).of<T>().along(problem_.dtype, false, 1);
+        }
     }
 
     [[nodiscard]] std::size_t workspace_bytes() const override {
@@ -145,8 +153,13 @@ private:
 
     // Where nothing is turned memory is read and written in its own order, by as many columns as leave a window in the L1 cache.
     void choose_flow() {
-        const std::int64_t most =
-            std::clamp(kFlowWindow / problem_.x.k / kMostColumns * kMostColumns, kMostColumns, kMostFlowColumns);
+        const auto fitting = [&](std::int64_t window) {
+            return std::clamp(window / problem_.x.k / kMostColumns * kMostColumns, kMostColumns, kMostFlowColumns);
+        };
+        // Of rows that have to be divided, too, doubles fill the cache sooner.
+        const std::int64_t all = fitting(kFlowWindow),
+                           of_bytes = fitting(kFlowWindow * static_cast<std::int64_t>(sizeof(float)) / sizeof(T));
+        const std::int64_t most = problem_.batch.length <= all ? all : of_bytes;
         const std::int64_t blocks = divide_up(problem_.batch.length, most);
         columns_ = std::min(problem_.batch.length, round_up(divide_up(problem_.batch.length, blocks), kColumnsLanes));
         outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, std::max(kFlowElements / columns_, kFlowTaps * problem_.x.k));
@@ -180,7 +193,8 @@ private:
     }
     [[nodiscard]] std::int64_t table_elements() const { return problem_.x.k * longest_period(); }
     [[nodiscard]] std::int64_t window_elements() const {
-        return round_up((outputs_ + problem_.x.k - 1) * widest_pitch() + longest_period() + kDirectPadding, kColumnsLanes);
+        const std::int64_t lead = flows_ ? kColumnsLanes : 0;
+        return round_up((outputs_ + problem_.x.k - 1) * widest_pitch() + longest_period() + lead + kDirectPadding, kColumnsLanes);
     }
     [[nodiscard]] std::int64_t sums_elements() const {
         return round_up(outputs_ * widest_pitch() + longest_period() + kDirectPadding, kColumnsLanes);
@@ -228,7 +242,21 @@ private:
         block.taps = table;
     }
 
+    // Outputs whose windows lie in memory by themselves, if they are most of a block: they need not be gathered.
     void run(const Block& block, std::int64_t first, std::int64_t count) const {
+        const Piece& main = block.input.main;
+        const std::int64_t end = first + count, last = main.last + problem_.x.origin - problem_.x.k + 1;
+        const std::int64_t from = std::clamp(main.first + problem_.x.origin, first, end), to = std::clamp(last, from, end);
+        const std::int64_t unit = own_ ? block.period / block.pitch : 1;
+        const std::int64_t inside = (to - from) / unit * unit, ends = count - inside;
+        const bool own_as_read = own_ && is_read_where_it_lies() && problem_.x.k <= most_held_;
+        const bool worth = inside >= kInsideOfEnds * ends && inside * block.pitch >= kElementsOfACall;
+        if ((!own_as_read && few_ == nullptr) || ends == 0 || !worth) { return run_some(block, first, count); }
+        if (from > first) { run_some(block, first, from - first); }
+        run_some(block, from, inside);
+        if (from + inside < end) { run_some(block, from + inside, end - from - inside); }
+    }
+    void run_some(const Block& block, std::int64_t first, std::int64_t count) const {
         const std::int64_t k = problem_.x.k;
         if (flows_) { return flow(block, first, count); }
         if (own_ && sum_in_place(block, first, count)) { return; }
@@ -240,6 +268,7 @@ private:
                       .taps = block.taps,
                       .rows = rows,
                       .period = block.period,
+                      .columns = block.period,
                       .step = block.pitch,
                       .k = k,
                       .pitch = block.period,
@@ -261,13 +290,18 @@ private:
     }
     // Rows side by side whose samples are of the sums' type are summed where they lie, and to where their outputs lie if these are
     // such ones too. False: others, and those with gaps between them of which each sample would be read often.
+    [[nodiscard]] bool is_read_where_it_lies() const {
+        return problem_.batch.in_stride == 1 && !read_turned_ && !turns_ && widen_ == nullptr;
+    }
     [[nodiscard]] bool sum_in_place(const Block& block, std::int64_t first, std::int64_t count) const {
         const Piece& main = block.input.main;
         const std::int64_t begin = first - problem_.x.origin, pitch = block.pitch;
         const bool flat = main.stride == pitch && pitch == block.columns;
         // Columns of the next block may be summed, too, for nobody.
         const bool full = pitch == block.columns, there = full || block.column + pitch <= problem_.batch.length;
-        const bool as_read = problem_.batch.in_stride == 1 && !read_turned_ && !turns_ && widen_ == nullptr && there;
+        // Or some of this one twice.
+        const bool some_twice = !full && problem_.x.k <= most_held_ && block.columns >= kColumnsLanes && block.period == pitch;
+        const bool as_read = is_read_where_it_lies() && (there || some_twice);
         const bool inside = begin >= main.first && begin + count + problem_.x.k - 1 <= main.last;
         if (!as_read || !inside || count * pitch % block.period != 0) { return false; }
         const T* const in = static_cast<const T*>(main.data) + block.column + (begin - main.first) * main.stride;
@@ -279,13 +313,14 @@ private:
             return false;
         }
         const bool as_made =
-            full && put_.as_made() && !block.past_caches && (block.output.stride == pitch || block.period == pitch);
+            (full || some_twice) && put_.as_made() && !block.past_caches && (block.output.stride == pitch || block.period == pitch);
         T* const out = static_cast<T*>(block.output.data) + block.column + (first - block.output.first) * block.output.stride;
         sum_own_({.out = as_made ? out : block.sums,
                   .in = in,
                   .taps = block.taps,
                   .rows = count * pitch / block.period,
                   .period = block.period,
+                  .columns = some_twice ? block.columns : block.period,
                   .step = main.stride,
                   .k = problem_.x.k,
                   .pitch = flat ? block.period : main.stride,
@@ -294,8 +329,16 @@ private:
         return true;
     }
     // Some outputs after the other, each of which reads samples that have just been widened.
-    void flow(const Block& block, std::int64_t first, std::int64_t count) const {
+    void flow(const Block& of, std::int64_t first, std::int64_t count) const {
+        if (flow_as_read(of, first, count)) { return; }
+        Block block = of;
         const std::int64_t some = std::max<std::int64_t>(kFlowStep / block.columns, 1), k = problem_.x.k;
+        // Without gaps, sums are outputs where they are made.
+        const Output& output = block.output;
+        const bool run = block.pitch == block.columns && output.stride == block.pitch && put_.as_made() && !block.past_caches;
+        T* const out = static_cast<T*>(output.data) + block.column + (first - output.first) * output.stride;
+        // Samples lie in lines of the cache as they do: vectors are stored in whole ones, and so they are loaded from such.
+        if (run) { block.samples += reinterpret_cast<std::uintptr_t>(out) % kCacheLine / sizeof(T); }
         std::int64_t packed = 0;
         for (std::int64_t o = 0; o < count; o += some) {
             const std::int64_t now = std::min(some, count - o), needed = o + now + k - 1;
@@ -303,14 +346,51 @@ private:
             more.samples += packed * block.pitch;
             gather(more, first - problem_.x.origin + packed, needed - packed);
             packed = needed;
-            sum_({.out = block.sums,
+            const bool in_place = run && now * block.pitch >= kDirectBlock;
+            sum_({.out = in_place ? out + o * block.pitch : block.sums,
                   .in = block.samples + o * block.pitch,
                   .taps = block.taps,
                   .count = now * block.pitch,
                   .step = block.pitch,
                   .k = k});
-            store(block, first + o, now);
+            if (!in_place) { store(block, first + o, now); }
         }
+    }
+    // Under very few taps samples are widened as often as they are read.
+    [[nodiscard]] bool flow_as_read(const Block& block, std::int64_t first, std::int64_t count) const {
+        const Piece& main = block.input.main;
+        const Output& output = block.output;
+        const std::int64_t begin = first - problem_.x.origin, k = problem_.x.k, columns = block.columns;
+        const bool inside = begin >= main.first && begin + count + k - 1 <= main.last;
+        const bool dense = main.stride == columns;
+        if (few_ == nullptr || !inside || main.batch_stride != 1 || (!dense && columns < kColumnsLanes)) { return false; }
+        const std::int64_t sample = block.column + (begin - main.first) * main.stride;
+        const std::byte* const in =
+            static_cast<const std::byte*>(main.data) + sample * static_cast<std::int64_t>(size_of(problem_.dtype));
+        const auto sum = [&](T* out, std::int64_t out_line, std::int64_t o, std::int64_t some) {
+            const bool run = dense && out_line == columns;
+            few_({.out = out,
+                  .in = in + o * main.stride * static_cast<std::int64_t>(size_of(problem_.dtype)),
+                  .taps = block.taps,
+                  .k = k,
+                  .count = run ? some * columns : columns,
+                  .lines = run ? 1 : some,
+                  .line = main.stride,
+                  .out_line = out_line,
+                  .tap_step = main.stride,
+                  .stream = block.past_caches && run && out != block.sums});
+        };
+        if (put_.as_made() && (!block.past_caches || (dense && output.stride == columns))) {
+            sum(static_cast<T*>(output.data) + block.column + (first - output.first) * output.stride, output.stride, 0, count);
+            return true;
+        }
+        const std::int64_t most = std::max<std::int64_t>(kFlowStep / columns, 1);
+        for (std::int64_t o = 0; o < count; o += most) {
+            const std::int64_t some = std::min(most, count - o);
+            sum(block.sums, block.pitch, o, some);
+            store(block, first + o, some);
+        }
+        return true;
     }
     // Of the next block's rows, which no hardware prefetcher foresees where many are read at once: those that follow each other.
     [[nodiscard]] std::int64_t bytes_ahead(const Block& block) const {
@@ -468,6 +548,7 @@ private:
     std::int64_t most_held_;  // taps of which it reads each sample once
     RunStore<T> put_;
     Convert widen_ = nullptr;
+    FewSums<T> few_ = nullptr;
     int threads_;
     std::int64_t columns_ = 1, outputs_ = 1;  // of a block
 };

@@ -176,6 +176,12 @@ bool DirectExecutable<X, H>::takes_extended_lines() const {
 }
 
 template <class X, class H>
+const void* DirectExecutable<X, H>::taps_in_order(std::int64_t filter) const {
+    const bool in_order = !kComplexTaps && !doubles_ && problem_.x.k <= cpu::taps_in_order(target_, sizeof(Real));
+    return in_order ? taps_of(filter) : nullptr;
+}
+
+template <class X, class H>
 void DirectExecutable<X, H>::run_task(const Job& job, std::int64_t task, int slot) const {
     const Scratch scratch = scratch_of(job, slot);
     const std::int64_t end = job.output.first + job.output.count;

@@ -36,6 +36,7 @@ public:
     void execute_line(std::int64_t filter, const core::Output& output, const core::Input& input, bool past_caches,
                       std::span<std::byte> workspace) const override;
     [[nodiscard]] bool takes_extended_lines() const override;
+    [[nodiscard]] const void* taps_in_order(std::int64_t filter) const override;
 
 private:
     static constexpr bool kComplex = !std::is_floating_point_v<X>;

@@ -35,6 +35,7 @@ constexpr std::int64_t kMostTaps = 64, kTapsOfARow = 3, kMostSamples = 4096;
 constexpr std::int64_t kTapsOfACopy = 6, kMostCopied = 640;
 // Rows that lie in any other way are packed first.
 constexpr std::int64_t kMostPackedBytes = 4096;
+constexpr std::int64_t kFewTaps = 4, kFewestOfFewTaps = 768, kMostStepOfFewTaps = 1024;
 // Of channels more are turned for as many samples: 99 frames of 216 x 8 under 60 taps take 274 us so and 227 by themselves, 2,000
 // of 300 x 4 under 40 1.46 ms and 2.08 (two threads).
 constexpr std::int64_t kTapsOfAFrame = 5;
@@ -60,7 +61,10 @@ bool outputs_follow(const Resolved& p) {
 // Rows that are worth packing, whose outputs need not be moved one by one.
 bool are_packed(const Resolved& p) {
     const auto bytes = static_cast<std::int64_t>(size_of(p.sum_dtype));
-    return p.channels.length == 1 && p.x.out_stride == 1 && p.batch.in_stride != 0 && p.x.n * bytes <= kMostPackedBytes;
+    // Those side by side are summed as they lie under few taps (lines/few_taps.hpp).
+    const std::int64_t step_bytes = std::abs(p.x.in_stride) * static_cast<std::int64_t>(size_of(p.dtype));
+    const bool few = p.batch.in_stride == 1 && p.x.k <= kFewTaps && p.x.n >= kFewestOfFewTaps && step_bytes < kMostStepOfFewTaps;
+    return p.channels.length == 1 && p.x.out_stride == 1 && p.batch.in_stride != 0 && p.x.n * bytes <= kMostPackedBytes && !few;
 }
 
 // The problem with its rows in `batch` and what lies side by side in a sample in `channels`; none where there are other axes,

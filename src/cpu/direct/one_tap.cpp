@@ -14,6 +14,7 @@
 #include "cpu/lines/line_moves.hpp"
 #include "cpu/lines/line_store.hpp"
 #include "cpu/lines/line_tiles.hpp"
+#include "cpu/lines/simd_few.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -109,6 +110,7 @@ public:
           lines_(problem_of_lines(problem, 1)),
           parts_(is_complex(problem.dtype) ? 2 : 1),
           finish_{.scale = tap},
+          tap_(tap),
           scale_(line_kernels(current_target()).of<T>().finishing(real_part_of(lines_.sum_dtype), false)),
           moves_(current_target(), problem.dtype, lines_.dtype, lines_.output_dtype, problem.output_dtype),
           put_(problem, lines_, current_target()),
@@ -128,13 +130,15 @@ public:
                                           samples * static_cast<double>(size_of(problem.output_dtype)), request.threads);
         seconds_ = samples * seconds_of_moved(problem, request);
         threads_ = core::worthwhile_threads(seconds_, request.threads);
+        if (put_.as_made()) { choose_kernel(); }
     }
 
     [[nodiscard]] std::size_t workspace_bytes() const override {
         return static_cast<std::size_t>(2 * slot_elements() * threads_) * sizeof(T);
     }
     [[nodiscard]] std::string describe() const override {
-        return "blocks of " + std::to_string(rows_) + " x " + std::to_string(count_) + ", " + to_string(current_target());
+        return "blocks of " + std::to_string(rows_) + " x " + std::to_string(count_) + (few_ != nullptr ? " as they lie, " : ", ") +
+               to_string(current_target());
     }
     void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
         const std::int64_t lead = rows_to_boundary(input), of_row = divide_up(problem_.x.n, count_);
@@ -159,6 +163,22 @@ private:
         return whole_lines && lead > 0 && lead < rows_ ? lead : rows_;
     }
 
+    // What takes samples as they lie, if there is such a kernel and rows do not share sets of the caches.
+    void choose_kernel() {
+        const FewKernels<T>& kernels = few_kernels(current_target()).template of<T>();
+        const Batch& batch = problem_.batch;
+        const std::int64_t out_bytes = batch.out_stride * parts_ * static_cast<std::int64_t>(sizeof(T));
+        const bool shares_sets = out_bytes % kSharedSets == 0;
+        // 900 columns of 9,000 floats take 4.3 ms so and 2.9 packed, 3,000 of 3,000 bytes 2.5 and 3.7 (two threads, AVX-512).
+        const bool in_parts_of_lines = past_caches_ && out_bytes % kCacheLine != 0 && problem_.dtype == lines_.dtype;
+        turns_ = batch.in_stride == 1 && std::abs(problem_.x.in_stride) > 1;
+        if (turns_) {
+            few_ = shares_sets || in_parts_of_lines ? nullptr : kernels.turned(problem_.dtype, parts_ == 2);
+        } else {
+            few_ = kernels.along(problem_.dtype, parts_ == 2, problem_.x.in_stride);
+        }
+    }
+
     [[nodiscard]] std::int64_t slot_elements() const {
         return round_up(rows_ * count_ * parts_ + kElementsBehind, kElementsBehind);
     }
@@ -171,6 +191,18 @@ private:
         const std::int64_t from = row * batch.in_stride + first * problem_.x.in_stride, to = row * batch.out_stride + first;
         const std::int64_t elements = count * parts_;
         const std::byte* const in = static_cast<const std::byte*>(element.input.main.data) + from * in_bytes;
+        if (few_ != nullptr && (turns_ ? rows >= kFewestTurned && count >= kFewestAlong : count >= kFewestInPlace)) {
+            return few_({.out = reinterpret_cast<T*>(static_cast<std::byte*>(element.output.data) + to * out_bytes),
+                         .in = in,
+                         .taps = &tap_,
+                         .k = 1,
+                         .count = count,
+                         .lines = rows,
+                         .step = problem_.x.in_stride,
+                         .line = batch.in_stride,
+                         .out_line = batch.out_stride,
+                         .stream = past_caches_});
+        }
         if (packs_) {
             moves_.gather(reinterpret_cast<std::byte*>(packed), count, in, {batch.in_stride, problem_.x.in_stride}, rows, count);
         }
@@ -194,10 +226,15 @@ private:
     }
 
     static constexpr std::int64_t kElementsBehind = 16;
+    // Lines so far from each other share sets of the caches; and shorter runs are packed sooner than they are called for.
+    static constexpr std::int64_t kSharedSets = 2048, kFewestInPlace = 64;
 
     Resolved problem_, lines_;
     std::int64_t parts_;
     SumsFinish<T> finish_;
+    T tap_;
+    FewSums<T> few_ = nullptr;
+    bool turns_ = false;
     FinishSums<T> scale_;
     LineMoves moves_;
     RunStore<T> put_;

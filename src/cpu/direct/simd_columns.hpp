@@ -8,14 +8,15 @@
 namespace tapline::cpu {
 
 /// out[r * out_pitch + j] = sum_{t=0}^{k-1} taps[t * period + j] * in[r * pitch + j + t * step] for 0 <= r < rows and 0 <= j <
-/// period, the terms in the order of direct sums along a line, whose bits these are. `step` is the number of rows, and `period` a
-/// multiple of it and of kColumnsLanes; rows whose samples have others between them are as many as a period.
+/// columns, the terms in the order of direct sums along a line, whose bits these are. `step` is the number of rows, and `period` a
+/// multiple of it and of kColumnsLanes; `columns` is the period, or fewer, at least kColumnsLanes, of up to `most_held` taps. Rows
+/// whose samples have others between them are as many as a period.
 template <class T>
 struct ColumnsCall {
     T* out = nullptr;
     const T* in = nullptr;
     const T* taps = nullptr;
-    std::int64_t rows = 0, period = 0, step = 1, k = 1;
+    std::int64_t rows = 0, period = 0, columns = 0, step = 1, k = 1;
     std::int64_t pitch = 0, out_pitch = 0;  ///< period where the samples, or the outputs, have no others between them
 };
 

@@ -63,7 +63,9 @@ void sum_held(const ColumnsCall<T>& call) {
     const hn::ScalableTag<T> d;
     using V = hn::Vec<decltype(d)>;
     const std::int64_t samples = call.rows + K - 1;
-    for (std::int64_t j = 0; j < call.period; j += static_cast<std::int64_t>(HWY_LANES(T))) {
+    constexpr auto kLanes = static_cast<std::int64_t>(HWY_LANES(T));
+    for (std::int64_t place = 0; place < call.columns; place += kLanes) {
+        const std::int64_t j = HWY_MIN(place, call.columns - kLanes);
         const T* HWY_RESTRICT in = call.in + j;
         T* HWY_RESTRICT out = call.out + j - (K - 1) * call.out_pitch;
         V taps[K], sums[K];

@@ -8,6 +8,7 @@
 #include "core/problem/arrange.hpp"
 #include "cpu/algorithms.hpp"
 #include "cpu/caches.hpp"
+#include "cpu/direct/calls/direct_shape.hpp"
 #include "cpu/targets.hpp"
 
 namespace tapline::cpu {
@@ -27,19 +28,15 @@ constexpr std::int64_t kWindowBytes = std::int64_t{32} << 10;
 // take 1.15 times as long so as in panels, 500 x 8,000 0.65 times (9 taps).
 constexpr std::int64_t kCacheLine = 64;
 
-// Of so many taps a signal's sum has them in their order, as an image's always has (simd_direct.inl: a run's are strided).
-constexpr PerTarget<std::int64_t> kVectorBytes{.avx512 = 64, .avx2 = 32, .sse4 = 16, .neon = 16, .scalar = 0};
-std::int64_t taps_in_order(const Resolved& p) {
-    return kVectorBytes.of(current_target()) / static_cast<std::int64_t>(size_of(real_part_of(p.sum_dtype)));
-}
-
 // Signals side by side as the columns of images, which are read where they lie: where a window of them all leaves the L1 cache,
 // under so few taps that the bits are the same.
 std::optional<Resolved> as_columns(const Resolved& s, const Request& request) {
     const bool plain = s.rank == 1 && !s.changes_rate() && !s.is_exact() && s.filters == 1 && !s.complex_taps;
     const bool whole = s.x.n != kUnknownLength && request.facts.finite;
     if (!plain || !whole || s.dtype != s.sum_dtype || s.output_dtype != s.dtype || s.x.k < 2) { return std::nullopt; }
-    if (s.x.k > taps_in_order(s) || s.outer[1].length > 1) { return std::nullopt; }
+    if (s.x.k > taps_in_order(current_target(), size_of(real_part_of(s.sum_dtype))) || s.outer[1].length > 1) {
+        return std::nullopt;
+    }
     const auto across = [](const Batch& axis) { return axis.in_stride == 1 && axis.out_stride == 1; };
     const std::array axes{&s.batch, &s.outer[0]};
     const auto* const found = std::find_if(axes.begin(), axes.end(), [&](const Batch* axis) { return across(*axis); });

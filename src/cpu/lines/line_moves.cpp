@@ -95,12 +95,20 @@ LineMoves::LineMoves(Target target, Dtype in, Dtype sum, Dtype made, Dtype out)
     if (in != sum) {
         widen_ = kernels_.widening(in, sum == Dtype::f64);
         split_widened_ = kernels_.split_widened(in, sum == Dtype::f64);
+        if (sum == Dtype::f32) {
+            widen_reversed_ = few_kernels(target).f32.along(in, false, -1);
+            widen_every_second_ = few_kernels(target).f32.along(in, false, 2);
+        }
     }
     if (made != out) { narrow_ = kernels_.narrowing(out); }
 }
 
 void LineMoves::gather(std::byte* to, std::int64_t pitch, const std::byte* from, Strides strides, std::int64_t lines,
                        std::int64_t count) const {
+    if (pitch == count && strides.line_stride == strides.step * count) {  // one line after the other
+        count *= lines;
+        lines = 1;
+    }
     if (widen_ != nullptr) { return gather_widened(to, pitch, from, strides, lines, count); }
     with_size(size_of(in_), [&]<class T>(T) {
         gather_as_is(kernels_, reinterpret_cast<T*>(to), pitch, reinterpret_cast<const T*>(from), strides, lines, count);
@@ -117,6 +125,18 @@ void LineMoves::gather_widened(std::byte* to, std::int64_t pitch, const std::byt
     }
     if (strides.line_stride == 1 && lines > 1) { return split_widened_(to, pitch, from, strides.step, lines, count); }
     if (strides.step == -1 || strides.step == 2) {
+        if (const auto as_read = strides.step == 2 ? widen_every_second_ : widen_reversed_) {
+            constexpr float kOne = 1;
+            return as_read({.out = reinterpret_cast<float*>(to),
+                            .in = from,
+                            .taps = &kOne,
+                            .k = 1,
+                            .count = count,
+                            .lines = lines,
+                            .step = strides.step,
+                            .line = strides.line_stride,
+                            .out_line = pitch});
+        }
         for (std::int64_t l = 0; l < lines; ++l) {
             gather_line(to + l * pitch * wide, from + l * strides.line_stride * narrow, strides.step, count);
         }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/lines/simd_few.hpp"
 #include "cpu/lines/simd_lines.hpp"
 
 namespace tapline::cpu {
@@ -39,6 +40,7 @@ private:
     Dtype in_, sum_, out_;
     Convert widen_ = nullptr, narrow_ = nullptr;
     SplitWidened split_widened_ = nullptr;
+    FewSums<float> widen_reversed_ = nullptr, widen_every_second_ = nullptr;  ///< under one tap of 1
 };
 
 }  // namespace tapline::cpu

@@ -1,6 +1,7 @@
 #include "cpu/lines/line_tiles.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 #include "core/plan/parallel.hpp"
@@ -9,6 +10,7 @@
 #include "cpu/caches.hpp"
 #include "cpu/direct/calls/direct_cost.hpp"
 #include "cpu/direct/calls/direct_shape.hpp"
+#include "cpu/lines/few_taps.hpp"
 #include "cpu/lines/line_moves.hpp"
 
 namespace tapline::cpu {
@@ -27,7 +29,7 @@ constexpr std::int64_t kLinesTogether = 2;
 constexpr std::int64_t kMostRows = 16;
 constexpr std::int64_t kMostShortRows = 64;
 // From so many rows on all tiles but the last are full; of fewer, rows are shared out evenly.
-constexpr std::int64_t kRowsOfManyTiles = 64;
+constexpr std::int64_t kRowsOfManyTiles = 64, kManyTiles = 16;
 // Outputs of a line in a tile: so many that neither the call for it nor the k - 1 samples that neighbours share count, and few
 // enough that all lines stay in the L2 cache. An algorithm that works in blocks takes whole ones.
 constexpr std::int64_t kOutputs = 1024;
@@ -45,6 +47,10 @@ constexpr std::int64_t kAllTilesBytes = std::int64_t{48} << 20;
 constexpr std::int64_t kFewestPastCaches = 2048;
 // An element of the outer axes that takes longer is divided among all threads; of shorter ones each thread takes some.
 constexpr double kElementSeconds = 25e-6;
+// 3 interleaved channels of 3,000 under 700 taps take 20 us together and 22 apart, 2 of 26,216 under filters of their own 88
+// and 64.
+constexpr std::int64_t kMostChannels = 4;
+constexpr double kChannelsSeconds = 60e-6;
 // Transforms count as many taps' worth.
 constexpr double kMostTapsThatCount = 100;
 
@@ -77,14 +83,21 @@ public:
           in_bytes_(static_cast<std::int64_t>(size_of(lines_.dtype))),
           line_bytes_(static_cast<std::int64_t>(size_of(lines_.output_dtype))),
           out_bytes_(static_cast<std::int64_t>(size_of(problem_.output_dtype))) {
-        choose_rows();
+        choose_rows(request.threads);
         // Few tiles, of very long filters: all threads inside each of them.
         const bool few = tiles_about() < request.threads && !(all_filters && filters_ > 1);
         core::Request each = request;
         each.threads = few ? request.threads : 1;
         prepare_filters(each, all_filters, few ? 1 : request.threads, prepare);
         choose_outputs();
+        if (!few && tiles_of(outputs_) < request.threads) {
+            share_rows(request.threads);
+            choose_outputs();
+        }
         extends_ = lines_of_ != nullptr && lines_of_->takes_extended_lines();
+        if (gathers_ && !scatters_ && lines_of_ != nullptr && lines_of_->taps_in_order(0) != nullptr) {
+            few_ = FewTaps(layout, lines_, rows_, current_target());
+        }
         window_ = outputs_ + problem_.x.k - 1 + lookahead();
         in_pitch_ = gathers_ ? pitch_of(window_, in_bytes_) : 0;
         out_pitch_ = pitch_of(outputs_, line_bytes_);
@@ -95,7 +108,8 @@ public:
     [[nodiscard]] std::int64_t granularity() const override { return inner_.front()->granularity(); }
     [[nodiscard]] std::int64_t lookahead() const override { return inner_.front()->lookahead(); }
     [[nodiscard]] std::string describe() const override {
-        return "tiles of " + std::to_string(rows_) + (rows_ == 1 ? " line: " : " lines: ") + inner_.front()->describe();
+        return "tiles of " + std::to_string(rows_) + (rows_ == 1 ? " line" : " lines") + (few_.any() ? " as they lie: " : ": ") +
+               inner_.front()->describe();
     }
 
     void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void*) const override {
@@ -110,7 +124,7 @@ public:
             stores_past_caches(all_rows * static_cast<double>(output.count * static_cast<std::int64_t>(size_of(problem_.dtype))),
                                all_rows * static_cast<double>(output.count * out_bytes_), slots_);
         // Rows that share lines of memory follow each other; of others what lies side by side does.
-        const bool rows_first = (gathers_ && problem_.x.in_stride != 1) || scatters_;
+        const bool rows_first = has_neighbours();
         const auto task = [&](std::int64_t index, int slot) {
             const core::OuterElement element = element_of(problem_, reordered_, output, input, index / (of_rows * of_outputs));
             const std::int64_t tile = rows_first ? index % of_rows : index / of_outputs % of_rows;
@@ -169,26 +183,44 @@ private:
         }
     }
 
-    void choose_rows() {
+    void choose_rows(int threads) {
         if (!gathers_ && !scatters_ && !narrows_) {
             rows_ = together_;
             return;
         }
         const std::int64_t length = problem_.batch.length;
-        const bool neighbours = (gathers_ && problem_.x.in_stride != 1) || scatters_;
         const std::int64_t window = std::max(kOutputsOfFewRows, 4 * problem_.x.k);
-        std::int64_t most = neighbours ? rows_of_a_line() : rows_of_their_own();
+        std::int64_t most = has_neighbours() ? rows_of_a_line() : rows_of_their_own();
         while (most > together_ && most * window * (in_bytes_ + line_bytes_) > kTileBytes) { most /= 2; }
-        if (length <= most) {
+        if (length <= most && (has_neighbours() || length <= together_)) {
             rows_ = length;
+            if (tiles_about() < threads) { share_rows(threads); }
             return;
         }
-        if (length >= kRowsOfManyTiles) {
+        if (length >= kRowsOfManyTiles && (has_neighbours() || length >= kManyTiles * most)) {
             rows_ = most;
             return;
         }
-        const std::int64_t tiles = (length + most - 1) / most;
+        std::int64_t tiles = (length + most - 1) / most;
+        if (!has_neighbours()) { tiles = round_up(tiles, threads); }
         rows_ = round_up((length + tiles - 1) / tiles, together_);
+    }
+
+    // Fewer rows, so that each thread that the work is worth has a tile, though tiles share lines of memory.
+    void share_rows(int most_threads) {
+        const std::int64_t length = problem_.batch.length;
+        const double seconds = seconds_of(problem_, length * problem_.outer_length(), problem_.x.outputs);
+        const int threads = core::worthwhile_threads(seconds, most_threads);
+        // Channels without gaps between them are told apart in registers, all together.
+        const bool channels = length <= kMostChannels && std::abs(problem_.x.in_stride) == length;
+        if (length < threads || (channels && seconds < kChannelsSeconds)) { return; }
+        rows_ = std::min(rows_, round_up(divide_up(length, threads), together_));
+    }
+
+    // Whether a line of memory has samples of several rows, or gets outputs of them.
+    [[nodiscard]] bool has_neighbours() const {
+        const std::int64_t row = std::abs(problem_.batch.in_stride);
+        return scatters_ || (gathers_ && row != 0 && row < std::abs(problem_.x.in_stride));
     }
 
     // Neighbours that fill lines of the cache where they lie apart.
@@ -205,14 +237,16 @@ private:
         if (problem_.x.n == kUnknownLength) { return together_; }
         const std::int64_t samples = std::max<std::int64_t>(problem_.x.outputs + problem_.x.k, 1);
         const std::int64_t least = problem_.batch.in_stride == 0 ? kMostRows / 2 : 1;
-        return std::max(round_up(std::clamp(kOutputsOfFewRows / samples, least, kMostShortRows), together_), together_);
+        const std::int64_t many = problem_.x.in_stride == 1 ? kOutputsOfFewRows : 4 * kOutputsOfFewRows;
+        return std::max(round_up(std::clamp(many / samples, least, kMostShortRows), together_), together_);
     }
 
     // Before it is known how many outputs the algorithm makes together: with transforms about as many as there are taps, or more.
-    [[nodiscard]] std::int64_t tiles_about() const {
-        const std::int64_t of_rows = problem_.outer_length() * ((problem_.batch.length + rows_ - 1) / rows_);
-        const std::int64_t outputs = problem_.x.n == kUnknownLength ? 1 : problem_.x.outputs;
-        return of_rows * std::max<std::int64_t>(outputs / std::max(kOutputsOfFewRows, problem_.x.k), 1);
+    [[nodiscard]] std::int64_t tiles_about() const { return tiles_of(std::max(kOutputsOfFewRows, problem_.x.k)); }
+    [[nodiscard]] std::int64_t tiles_of(std::int64_t outputs) const {
+        const std::int64_t of_rows = problem_.outer_length() * divide_up(problem_.batch.length, rows_);
+        const std::int64_t all = problem_.x.n == kUnknownLength ? 1 : problem_.x.outputs;
+        return of_rows * std::max<std::int64_t>((all + outputs / 2) / outputs, 1);
     }
 
     void choose_outputs() {
@@ -233,9 +267,43 @@ private:
     [[nodiscard]] std::int64_t out_tile_bytes() const {
         return (scatters_ ? round_up(rows_, together_) : together_) * out_pitch_ * line_bytes_;
     }
-    [[nodiscard]] std::int64_t slot_bytes() const { return in_tile_bytes() + out_tile_bytes() + inner_bytes_; }
+    [[nodiscard]] std::int64_t slot_bytes() const {
+        return in_tile_bytes() + std::max(out_tile_bytes() + inner_bytes_, few_.scratch_bytes());
+    }
 
     void run(const Tile& tile, std::byte* slot) const {
+        const Piece& main = tile.input.main;
+        const std::int64_t end = tile.first + tile.count, origin = problem_.x.origin;
+        const std::int64_t from = std::clamp(main.first + origin, tile.first, end);
+        const std::int64_t to = std::clamp(main.last + origin - problem_.x.k + 1, from, end);
+        const bool as_planned = main.stride == problem_.x.in_stride && main.batch_stride == problem_.batch.in_stride;
+        if (!as_planned || tile.output.stride != 1 || !few_.takes(tile.rows, to - from, to - from == tile.count)) {
+            return run_lines(tile, tile.first, end, slot);
+        }
+        if (from > tile.first) { run_lines(tile, tile.first, from, slot); }
+        const std::int64_t at_once = few_.together() ? tile.rows : 1;
+        for (std::int64_t row = tile.row; row < tile.row + tile.rows; row += at_once) {
+            const std::int64_t place = row * tile.output.batch_stride + from - tile.output.first;
+            const std::int64_t sample = row * main.batch_stride + (from - origin - main.first) * main.stride;
+            few_.run(
+                {.to = static_cast<std::byte*>(tile.output.data) + place * out_bytes_,
+                 .to_line = tile.output.batch_stride,
+                 .from = static_cast<const std::byte*>(main.data) + sample * static_cast<std::int64_t>(size_of(problem_.dtype)),
+                 .strides = {main.batch_stride, main.stride},
+                 .taps = lines_of_->taps_in_order(tile.taps + row % problem_.filters * problem_.batch.taps_stride),
+                 .lines = at_once,
+                 .count = to - from,
+                 .past_caches = tile.past_caches},
+                slot + in_tile_bytes());
+        }
+        if (to < end) { run_lines(tile, to, end, slot); }
+    }
+
+    // Outputs [first, end) of a tile, by way of lines.
+    void run_lines(const Tile& whole, std::int64_t first, std::int64_t end, std::byte* slot) const {
+        Tile tile = whole;
+        tile.first = first;
+        tile.count = end - first;
         std::byte* const outputs = slot + in_tile_bytes();
         const std::span<std::byte> workspace{outputs + out_tile_bytes(), static_cast<std::size_t>(inner_bytes_)};
         const Input input = gathers_ ? gathered(tile, slot) : from_row(tile.input, tile.row);
@@ -408,6 +476,7 @@ private:
     std::int64_t in_bytes_, line_bytes_, out_bytes_;
     std::vector<std::unique_ptr<core::Executable>> inner_;  // of each filter, or one of all:
     const LinesExecutable* lines_of_ = nullptr;
+    FewTaps few_;
     std::int64_t inner_bytes_ = 0;               // of workspace, that the most of them ask for
     std::int64_t rows_ = 1, outputs_ = 1;        // of a tile
     std::int64_t window_ = 0;                    // samples of a tile's line

@@ -15,6 +15,8 @@ public:
                               std::span<std::byte> workspace) const = 0;
     /// Whether zeros and constants beyond the signal's ends may be given as samples.
     [[nodiscard]] virtual bool takes_extended_lines() const = 0;
+    /// The real taps of a filter if outputs are plain sums of their products, one tap after the other; else null.
+    [[nodiscard]] virtual const void* taps_in_order(std::int64_t /*filter*/) const { return nullptr; }
 };
 
 /// Makes the executable of an algorithm for the lines of a tile: a problem with so many rows, and filters from this one of the

@@ -129,8 +129,10 @@ HWY_INLINE void transpose_all(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, st
         transpose(at, at_step, of, of_step);
     };
     const auto rows = [&](auto some, std::int64_t p) {  // so many, a multiple of S
-        for (std::int64_t i = p; i < p + some; ++i) {
-            prefetch_run<!kSplit>((kSplit ? from : to) + HWY_MIN(i + kAhead, count - 1) * step, lines);
+        if (step > lines) {                             // without gaps they are foreseen
+            for (std::int64_t i = p; i < p + some; ++i) {
+                prefetch_run<!kSplit>((kSplit ? from : to) + HWY_MIN(i + kAhead, count - 1) * step, lines);
+            }
         }
         std::int64_t l = 0;
         if constexpr (some == Two) {

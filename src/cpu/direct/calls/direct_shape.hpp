@@ -1,9 +1,11 @@
 // Sizes of the pieces in which the algorithm "direct" works.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "cpu/direct/calls/simd_direct.hpp"
+#include "cpu/targets.hpp"
 
 namespace tapline::cpu {
 
@@ -26,6 +28,12 @@ inline constexpr std::int64_t kPanelWidth = 64;     ///< rows
 inline constexpr std::int64_t kMinPanelWidth = 16;  ///< real elements of the widest vector
 inline constexpr std::int64_t kMaxPanelTaps = 512;
 inline constexpr std::int64_t kMinPanelTaps = 17;
+
+/// Of so many taps a sum has the products in their order: of more the kernels take those a vector's lanes apart together.
+inline std::int64_t taps_in_order(Target target, std::size_t element_bytes) {
+    constexpr PerTarget<std::int64_t> kVectorBytes{.avx512 = 64, .avx2 = 32, .sse4 = 16, .neon = 16, .scalar = 0};
+    return kVectorBytes.of(target) / static_cast<std::int64_t>(element_bytes);
+}
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
