@@ -48,8 +48,6 @@ constexpr double kNarrowByColumns = 1.5;
 // 103 x 32 complex64, 97 x 2 taps 309).
 constexpr std::int64_t kManyChannels = 8;
 constexpr double kByManyChannels = 1.5;
-constexpr std::int64_t kManyChannelsOfFloats = 16;
-constexpr double kByManyChannelsOfFloats = 2.1;  // H200: 4,910 x 32 x 32 f32, 65 x 8 taps 256 us, 150 x 578 x 32, 66 x 40 101
 
 // ft::Shape's tables up to the spectra.
 template <int kNear, class T>
@@ -261,8 +259,7 @@ Limited by: instructions, two thirds of what can be issued, and halos that give 
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        const bool many_floats = p.dtype == kF32 && p.channels.length >= kManyChannelsOfFloats;
-        const double times = many_floats ? kByManyChannelsOfFloats : p.channels.length >= kManyChannels ? kByManyChannels : 1;
+        const double times = p.channels.length < kManyChannels ? 1 : kByManyChannels;
         return kLaunchSeconds + times * std::max(seconds_to_move_planes(p, device), tiling_of(p, device).seconds);
     }
 
