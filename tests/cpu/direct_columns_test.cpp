@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "cpu/every_target.hpp"
 #include "support/buffers.hpp"
 #include "support/draw.hpp"
+#include "support/sanitized.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline {
@@ -171,6 +173,61 @@ TEST(DirectColumns, RecordingsOfViewsWithFiltersOfTheirOwn) {
             }
         }
     }
+}
+
+// Many rows under one filter of many taps are summed where their samples lie, or from copies where these share sets of a cache.
+TEST(DirectColumns, ManyTapsHaveTheBitsOfEachRowByItself) {
+    test::on_every_target([] {
+        Random random(45);
+        int as_they_lie = 0;
+        const int cases = test::kSanitized ? 6 : 24;
+        for (int i = 0; i < cases; ++i) {
+            const std::int64_t rows = i % 6 == 5 ? 512 : test::pick(std::vector<std::int64_t>{100, 130, 200, 257, 520}, random);
+            const std::int64_t taps = test::between(i % 2 == 0 ? 17 : 33, i % 2 == 0 ? 32 : 64, random), gap = i % 6 == 4 ? 3 : 0;
+            const std::int64_t length = 16 * taps + test::between(0, 50, random), pieces = test::between(1, 2, random);
+            Problem p{.dtype = i % 3 == 1 ? Dtype::f64 : Dtype::f32};
+            const Mode mode = test::pick(std::vector<Mode>{Mode::same, Mode::full, Mode::valid}, random);
+            const std::int64_t outputs = output_length({.length = length, .taps = taps, .mode = mode});
+            const auto boundary = static_cast<Boundary>(i % 6);
+            const std::int64_t step = (i % 4 == 3 ? -1 : 1) * (rows + gap);
+            p.axes.push_back(
+                {.length = length, .taps = taps, .mode = mode, .boundary = boundary, .input_stride = step, .output_stride = rows});
+            p.constant = boundary == Boundary::constant ? 0.7 : 0;
+            p.batch_axes.push_back({.length = pieces, .input_stride = length * (rows + gap), .output_stride = outputs * rows});
+            p.batch_axes.push_back({.length = rows, .input_stride = 1, .output_stride = 1});
+            const std::size_t size = size_of(p.dtype);
+            GuardedBuffer in(bytes_of(pieces * length * (rows + gap), p.dtype), 0), filter(bytes_of(taps, p.dtype), 0);
+            GuardedBuffer out(bytes_of(output_extent(p), p.dtype), 0);
+            test::fill_random(in.data(), p.dtype, pieces * length * (rows + gap), random);
+            test::fill_random(filter.data(), p.dtype, taps, random);
+            const PlanOptions options{.device = "cpu", .algorithm = "direct", .threads = 2};
+            const Plan plan = make_plan(p, filter.data(), options);
+            as_they_lie += plan.explain().find("as they lie") != std::string::npos ? 1 : 0;
+            const std::int64_t first = step < 0 ? (length - 1) * (rows + gap) : 0;
+            plan.execute(out.data(), in.data() + static_cast<std::size_t>(first) * size);
+            ASSERT_TRUE(out.guards_intact()) << test::describe(p);
+
+            Problem row{.length = length, .taps = taps, .mode = mode, .boundary = boundary, .dtype = p.dtype};
+            row.constant = p.constant;
+            const Plan of_row = make_plan(row, filter.data(), options);
+            std::vector<std::byte> alone_in(bytes_of(length, p.dtype)), alone(bytes_of(outputs, p.dtype));
+            for (const std::int64_t r : {std::int64_t{0}, test::between(1, rows - 2, random), rows - 17, rows - 1}) {
+                const std::int64_t piece = pieces - 1;
+                for (std::int64_t s = 0; s < length; ++s) {
+                    const std::int64_t at = (piece * length + (step < 0 ? length - 1 - s : s)) * (rows + gap) + r;
+                    std::memcpy(&alone_in[static_cast<std::size_t>(s) * size], in.data() + static_cast<std::size_t>(at) * size,
+                                size);
+                }
+                of_row.execute(alone.data(), alone_in.data());
+                for (std::int64_t o = 0; o < outputs; ++o) {
+                    const std::size_t at = static_cast<std::size_t>((piece * outputs + o) * rows + r) * size;
+                    ASSERT_EQ(std::memcmp(out.data() + at, &alone[static_cast<std::size_t>(o) * size], size), 0)
+                        << test::describe(p) << " row " << r << " output " << o;
+                }
+            }
+        }
+        if (cpu::current_target() == cpu::Target::avx512) { EXPECT_GT(as_they_lie, cases / 4); }
+    });
 }
 
 }  // namespace

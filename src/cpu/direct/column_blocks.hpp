@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "cpu/lines/line_layout.hpp"
 
@@ -22,6 +23,15 @@ ColumnBlocks column_blocks(const LineLayout& layout);
 /// Rows of one filter whose samples follow each other in memory backwards, or are every second or third element, in lines that hold
 /// nothing else: they become rows side by side on their way to a block.
 bool are_apart(const core::Resolved& problem);
+
+/// Rows side by side under one filter of many taps, of which windows of all rows leave the L1 cache: they are summed where their
+/// samples lie, memory in its own order, so many columns and outputs at a time. `share_sets`: but of samples so far from each other
+/// that they share sets of that cache, which are copied first. None: other rows, and more taps than the kernel takes.
+struct RowsOfMemory {
+    std::int64_t columns, outputs;
+    bool share_sets;
+};
+std::optional<RowsOfMemory> rows_of_memory(const core::Resolved& problem, std::int64_t most_taps);
 
 /// Of so many outputs, on all threads together.
 double seconds_in_columns(const core::Resolved& problem, double outputs);

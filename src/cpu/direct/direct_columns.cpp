@@ -83,6 +83,14 @@ public:
         // Few columns: whole vectors of outputs.
         outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, own_ ? round_up(wanted, kColumnsLanes) : wanted);
         if (flows_) { choose_flow(); }
+        const ColumnsKernels<T>& kernels = columns_kernels(target_).of<T>();
+        const bool plain = flows_ && widen_ == nullptr && put_.as_made();
+        if (const auto rows = rows_of_memory(problem_, plain ? kernels.most_alike : 0)) {
+            sum_alike_ = kernels.sum_alike;
+            columns_ = rows->columns;
+            outputs_ = rows->outputs;
+            share_sets_ = rows->share_sets;
+        }
         if (flows_ && widen_ != nullptr && problem_.x.k <= std::min(kMostAsRead, taps_in_order(target_, sizeof(T)))) {
             few_ = few_kernels(target_).of<T>().along(problem_.dtype, false, 1);
         }
@@ -92,7 +100,8 @@ public:
         return static_cast<std::size_t>(slot_elements() * threads_) * sizeof(T);
     }
     [[nodiscard]] std::string describe() const override {
-        return "columns of " + std::to_string(columns_ * frame_) + " rows side by side, " + to_string(target_);
+        const std::string place = sum_alike_ == nullptr || share_sets_ ? "" : " as they lie";
+        return "columns of " + std::to_string(columns_ * frame_) + " rows side by side" + place + ", " + to_string(target_);
     }
 
     void execute(const Output& to, const Input& from, std::span<std::byte> workspace, void*) const override {
@@ -180,6 +189,7 @@ private:
     // From one channel of an output to the next: with filters of their own, and of many columns, whole vectors, or so few that
     // several outputs fill them.
     [[nodiscard]] std::int64_t step_of(std::int64_t columns) const {
+        if (share_sets_) { return round_up(columns, kColumnsLanes) + kColumnsLanes; }
         if (flows_ && columns == problem_.batch.length && problem_.x.out_stride == columns) { return columns; }  // a run of outputs
         const std::int64_t most = own_ ? (read_turned_ ? 0 : kColumnsLanes) : flows_ ? kMostColumns : INT64_MAX;
         return columns > most ? round_up(columns, kColumnsLanes) : columns;
@@ -250,8 +260,9 @@ private:
         const std::int64_t unit = own_ ? block.period / block.pitch : 1;
         const std::int64_t inside = (to - from) / unit * unit, ends = count - inside;
         const bool own_as_read = own_ && is_read_where_it_lies() && problem_.x.k <= most_held_;
-        const bool worth = inside >= kInsideOfEnds * ends && inside * block.pitch >= kElementsOfACall;
-        if ((!own_as_read && few_ == nullptr) || ends == 0 || !worth) { return run_some(block, first, count); }
+        const bool alike = sum_alike_ != nullptr && !share_sets_;
+        const bool worth = inside >= (alike ? 1 : kInsideOfEnds) * ends && inside * block.pitch >= kElementsOfACall;
+        if ((!own_as_read && few_ == nullptr && !alike) || ends == 0 || !worth) { return run_some(block, first, count); }
         if (from > first) { run_some(block, first, from - first); }
         run_some(block, from, inside);
         if (from + inside < end) { run_some(block, from + inside, end - from - inside); }
@@ -332,7 +343,13 @@ private:
     void flow(const Block& of, std::int64_t first, std::int64_t count) const {
         if (flow_as_read(of, first, count)) { return; }
         Block block = of;
-        const std::int64_t some = std::max<std::int64_t>(kFlowStep / block.columns, 1), k = problem_.x.k;
+        const std::int64_t k = problem_.x.k, begin = first - problem_.x.origin;
+        const Piece& main = block.input.main;
+        if (sums_alike(block, count) && !share_sets_ && begin >= main.first && begin + count + k - 1 <= main.last) {
+            const T* const in = static_cast<const T*>(main.data) + block.column + (begin - main.first) * main.stride;
+            return sum_alike(block, first, count, in, main.stride);
+        }
+        const std::int64_t some = std::max(kFlowStep / block.columns, sum_alike_ != nullptr ? 2 * kFewestAlike : 1);
         // Without gaps, sums are outputs where they are made.
         const Output& output = block.output;
         const bool run = block.pitch == block.columns && output.stride == block.pitch && put_.as_made() && !block.past_caches;
@@ -344,8 +361,12 @@ private:
             const std::int64_t now = std::min(some, count - o), needed = o + now + k - 1;
             Block more = block;
             more.samples += packed * block.pitch;
-            gather(more, first - problem_.x.origin + packed, needed - packed);
+            gather(more, begin + packed, needed - packed);
             packed = needed;
+            if (sums_alike(block, now)) {
+                sum_alike(block, first + o, now, block.samples + o * block.pitch, block.pitch);
+                continue;
+            }
             const bool in_place = run && now * block.pitch >= kDirectBlock;
             sum_({.out = in_place ? out + o * block.pitch : block.sums,
                   .in = block.samples + o * block.pitch,
@@ -356,13 +377,26 @@ private:
             if (!in_place) { store(block, first + o, now); }
         }
     }
+    [[nodiscard]] bool sums_alike(const Block& block, std::int64_t count) const {
+        return sum_alike_ != nullptr && count >= kFewestAlike && block.columns >= kColumnsLanes && block.output.batch_stride == 1;
+    }
+    // `count` outputs from samples that lie `pitch` elements apart, to where they belong.
+    void sum_alike(const Block& block, std::int64_t first, std::int64_t count, const T* in, std::int64_t pitch) const {
+        sum_alike_({.out = static_cast<T*>(block.output.data) + block.column + (first - block.output.first) * block.output.stride,
+                    .in = in,
+                    .taps = block.taps,
+                    .rows = count,
+                    .columns = block.columns,
+                    .k = problem_.x.k,
+                    .pitch = pitch,
+                    .out_pitch = block.output.stride});
+    }
     // Under very few taps samples are widened as often as they are read.
     [[nodiscard]] bool flow_as_read(const Block& block, std::int64_t first, std::int64_t count) const {
         const Piece& main = block.input.main;
         const Output& output = block.output;
         const std::int64_t begin = first - problem_.x.origin, k = problem_.x.k, columns = block.columns;
-        const bool inside = begin >= main.first && begin + count + k - 1 <= main.last;
-        const bool dense = main.stride == columns;
+        const bool inside = begin >= main.first && begin + count + k - 1 <= main.last, dense = main.stride == columns;
         if (few_ == nullptr || !inside || main.batch_stride != 1 || (!dense && columns < kColumnsLanes)) { return false; }
         const std::int64_t sample = block.column + (begin - main.first) * main.stride;
         const std::byte* const in =
@@ -549,6 +583,8 @@ private:
     RunStore<T> put_;
     Convert widen_ = nullptr;
     FewSums<T> few_ = nullptr;
+    void (*sum_alike_)(const ColumnsCall<T>&) = nullptr;  // null: these are summed otherwise
+    bool share_sets_ = false;
     int threads_;
     std::int64_t columns_ = 1, outputs_ = 1;  // of a block
 };

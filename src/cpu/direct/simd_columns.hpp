@@ -21,11 +21,16 @@ struct ColumnsCall {
 };
 
 inline constexpr std::int64_t kColumnsLanes = 16;  ///< of the widest vector
+inline constexpr std::int64_t kFewestAlike = 8;    ///< rows of outputs under one filter
 
 template <class T>
 struct ColumnsKernels {
     void (*sum)(const ColumnsCall<T>&);
     std::int64_t most_held = 0;  ///< taps up to which each sample is read once, where step is pitch
+    /// The same of rows under one filter, taps[0 .. k - 1], where step is pitch: of any number of `columns` from kColumnsLanes on
+    /// and of rows from kFewestAlike on.
+    void (*sum_alike)(const ColumnsCall<T>&) = nullptr;
+    std::int64_t most_alike = 0;  ///< taps; 0 where registers are too few
 };
 using ColumnsTable = KernelTable<ColumnsKernels>;
 

@@ -113,8 +113,97 @@ void sum_columns(const ColumnsCall<T>& call) {
     }
 }
 
+#if HWY_TARGET == HWY_AVX3  // others have not as many registers
+/// A run of taps under all columns, in the order of direct sums along lines: kVectors vectors of them, or fewer lanes of the last.
+/// The R rows that each has products with move on by a row from one lane to the next, so that one row is read for R products.
+template <int R, int kVectors, class T, class D>
+HWY_INLINE void add_alike(D d, const T* HWY_RESTRICT in, std::int64_t pitch, const T* HWY_RESTRICT taps, std::int64_t k,
+                          hn::Vec<D> (&sums)[R]) {
+    constexpr auto kLanes = static_cast<std::int64_t>(HWY_LANES(T));
+    hn::Vec<D> samples[kVectors][R];
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+        HWY_UNROLL(8)
+        for (int r = 0; r < R; ++r) { samples[v][r] = hn::LoadU(d, in + (v * kLanes + r) * pitch); }
+    }
+    const std::int64_t of_last = k - (kVectors - 1) * kLanes;
+    for (std::int64_t begin = 0; begin < kLanes; begin += R) {
+        HWY_UNROLL(8)
+        for (int u = 0; u < R; ++u) {
+            const std::int64_t lane = begin + u;
+            HWY_UNROLL(4)
+            for (int v = 0; v < kVectors; ++v) {
+                if (v + 1 == kVectors && lane >= of_last) { break; }
+                const std::int64_t t = v * kLanes + lane;
+                const auto tap = hn::Set(d, taps[t]);
+                HWY_UNROLL(8)
+                for (int r = 0; r < R; ++r) { sums[r] = hn::MulAdd(tap, samples[v][(u + r) % R], sums[r]); }
+                if (t + 1 < k) { samples[v][u] = hn::LoadU(d, in + (t + R) * pitch); }
+            }
+        }
+    }
+}
+
+template <class T>
+inline constexpr std::int64_t kMostAlike = kRunVectors* static_cast<std::int64_t>(HWY_LANES(T));
+
+template <int R, class T>
+HWY_INLINE void sum_alike_some(const ColumnsCall<T>& call, std::int64_t row, std::int64_t j) {
+    const hn::ScalableTag<T> d;
+    constexpr auto kLanes = static_cast<std::int64_t>(HWY_LANES(T));
+    const T* HWY_RESTRICT in = call.in + row * call.pitch + j;
+    hn::Vec<decltype(d)> sums[R];
+    for (int r = 0; r < R; ++r) { sums[r] = hn::Zero(d); }
+    // What the rows below need, which lies in as many pages.
+    for (int r = 0; r < R; ++r) { __builtin_prefetch(in + (call.k + R - 1 + r) * call.pitch, 0, 2); }
+    const std::int64_t vectors = (call.k + kLanes - 1) / kLanes;
+    if constexpr (R > 4) {
+        vectors == 1 ? add_alike<R, 1>(d, in, call.pitch, call.taps, call.k, sums)
+                     : add_alike<R, 2>(d, in, call.pitch, call.taps, call.k, sums);
+    } else {
+        vectors == 3 ? add_alike<R, 3>(d, in, call.pitch, call.taps, call.k, sums)
+                     : add_alike<R, 4>(d, in, call.pitch, call.taps, call.k, sums);
+    }
+    T* HWY_RESTRICT out = call.out + row * call.out_pitch + j;
+    for (int r = 0; r < R; ++r) {
+        hn::StoreU(sums[r], d, out + r * call.out_pitch);
+        __builtin_prefetch(out + (R + r) * call.out_pitch + kLanes - 1, 1, 2);
+    }
+}
+
+/// R rows of outputs below each other at a time, the last ones some once more.
+template <int R, class T>
+void sum_alike_rows(const ColumnsCall<T>& call) {
+    constexpr auto kLanes = static_cast<std::int64_t>(HWY_LANES(T));
+    const auto all = [&](std::int64_t row, auto some) HWY_ATTR {
+        for (std::int64_t place = 0; place < call.columns; place += kLanes) {
+            sum_alike_some<decltype(some)::value>(call, row, HWY_MIN(place, call.columns - kLanes));
+        }
+    };
+    std::int64_t row = 0;
+    for (; row + R <= call.rows; row += R) { all(row, std::integral_constant<int, R>()); }
+    if (row < call.rows) { all(call.rows - R, std::integral_constant<int, R>()); }
+}
+
+template <class T>
+void sum_alike(const ColumnsCall<T>& call) {
+    static_assert(HWY_LANES(T) % 8 == 0);
+    constexpr auto kLanes = static_cast<std::int64_t>(HWY_LANES(T));
+    call.k <= 2 * kLanes ? sum_alike_rows<8>(call) : sum_alike_rows<4>(call);
+}
+#endif
+
+template <class T>
+ColumnsKernels<T> columns_kernels_of() {
+#if HWY_TARGET == HWY_AVX3
+    return {&sum_columns<T>, kHeld<T>, &sum_alike<T>, kMostAlike<T>};
+#else
+    return {&sum_columns<T>, kHeld<T>};
+#endif
+}
+
 const ColumnsTable& columns_table() {
-    static const ColumnsTable kTable{{&sum_columns<float>, kHeld<float>}, {&sum_columns<double>, kHeld<double>}};
+    static const ColumnsTable kTable{columns_kernels_of<float>(), columns_kernels_of<double>()};
     return kTable;
 }
 
