@@ -134,7 +134,7 @@ TEST(ColumnTransforms, WhereverTheSamplesLie) {
             std::vector<unsigned char> h(bytes_of(taps, taps_dtype(p))), in(bytes), expected(bytes_of(output_extent(p), dtype));
             test::fill_random(in.data(), dtype, input_extent(p), random);
             test::fill_random(h.data(), taps_dtype(p), taps, random);
-            const auto sample = [&](std::int64_t position, std::int64_t row) {
+            const auto sample = [&, rows = rows](std::int64_t position, std::int64_t row) {
                 return reinterpret_cast<float*>(&in[static_cast<std::size_t>(position * rows + row) * size]);
             };
             for (std::int64_t i = 800; i < 1600; ++i) {
