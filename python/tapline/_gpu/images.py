@@ -97,7 +97,7 @@ def _plan_in_place(make, layout, layout_out, packed, key):
         plan = None
     if choice is None:
         copies = plan is None
-        if plan is not None:
+        if plan is not None and other is not None:
             copying = max(_COPYING_SHARE * other.predicted_copy_seconds, _COPYING_SECONDS * math.prod(layout[0]))
             copies = max(other.predicted_seconds + copying, _COPYING_CALL_SECONDS) < plan.predicted_seconds
         remember(_choices, key, copies, _MAX_CHOICES)
