@@ -13,6 +13,9 @@ bool stores_past_caches(double bytes_read, double bytes_written, int threads);
 /// or never with an element.
 std::int64_t elements_to_line(const void* address, std::int64_t element_bytes);
 
+/// Whether lines so many bytes from each other share sets of the caches, of which each holds few.
+constexpr bool share_sets(std::int64_t bytes_apart) { return bytes_apart % 2048 == 0; }
+
 /// Bytes of the caches that so many threads share among each other and with nobody else.
 double cache_bytes(int threads);
 

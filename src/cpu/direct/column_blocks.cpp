@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "cpu/caches.hpp"
 #include "cpu/direct/calls/direct_cost.hpp"
 #include "cpu/direct/calls/direct_shape.hpp"
 #include "cpu/direct/direct_columns.hpp"
@@ -112,13 +113,13 @@ bool are_apart(const Resolved& p) {
 
 std::optional<RowsOfMemory> rows_of_memory(const Resolved& p, std::int64_t most_taps) {
     // Shorter signals have more ends than these are worth; two windows stay in the L2 cache.
-    constexpr std::int64_t kLeastLengths = 16, kBytes = std::int64_t{512} << 10, kSharedSets = 2048, kOutputsOfATap = 4;
+    constexpr std::int64_t kLeastLengths = 16, kBytes = std::int64_t{512} << 10, kOutputsOfATap = 4;
     const auto size = static_cast<std::int64_t>(size_of(p.sum_dtype));
     if (p.x.k > most_taps || p.batch.in_stride != 1 || p.x.n < kLeastLengths * p.x.k || !in_panels(p)) { return std::nullopt; }
     const std::int64_t fitting = std::max(kBytes / size / (2 * p.x.k), kMostColumns), blocks = divide_up(p.batch.length, fitting);
     return RowsOfMemory{.columns = std::min(p.batch.length, round_up(divide_up(p.batch.length, blocks), kMinPanelWidth)),
                         .outputs = std::clamp<std::int64_t>(p.x.outputs, 1, kOutputsOfATap * p.x.k),
-                        .share_sets = p.x.in_stride * size % kSharedSets == 0};
+                        .share_sets = share_sets(p.x.in_stride * size)};
 }
 
 double seconds_in_columns(const Resolved& p, double outputs) {

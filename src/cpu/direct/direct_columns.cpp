@@ -41,7 +41,6 @@ constexpr std::int64_t kNearRows = 2;  // times a row's length from one to the n
 // many times the taps, and those that are summed before more are read. 4,096 samples of 1,024 columns of 16 bits under 9 taps
 // take 3.5 ms so and 9.6 in blocks of 64 columns, of 256 columns 0.39 and 0.50 (one thread, AVX-512).
 constexpr std::int64_t kFlowWindow = 6144, kMostFlowColumns = 1024, kFlowElements = 32768, kFlowTaps = 4, kFlowStep = 2048;
-
 constexpr std::int64_t kMostAsRead = 8;  // taps
 // Outputs that are summed as samples lie, for each at the ends of rows that is not.
 constexpr std::int64_t kInsideOfEnds = 16;
@@ -82,7 +81,6 @@ public:
         const std::int64_t wanted = std::max(divide_up(kBlockElements, columns_ * frame_), 2 * problem_.x.k);
         // Few columns: whole vectors of outputs.
         outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, own_ ? round_up(wanted, kColumnsLanes) : wanted);
-        if (flows_) { choose_flow(); }
         const ColumnsKernels<T>& kernels = columns_kernels(target_).of<T>();
         const bool plain = flows_ && widen_ == nullptr && put_.as_made();
         if (const auto rows = rows_of_memory(problem_, plain ? kernels.most_alike : 0)) {
@@ -90,6 +88,8 @@ public:
             columns_ = rows->columns;
             outputs_ = rows->outputs;
             share_sets_ = rows->share_sets;
+        } else if (flows_) {
+            choose_flow();
         }
         if (flows_ && widen_ != nullptr && problem_.x.k <= std::min(kMostAsRead, taps_in_order(target_, sizeof(T)))) {
             few_ = few_kernels(target_).of<T>().along(problem_.dtype, false, 1);

@@ -168,12 +168,11 @@ private:
         const FewKernels<T>& kernels = few_kernels(current_target()).template of<T>();
         const Batch& batch = problem_.batch;
         const std::int64_t out_bytes = batch.out_stride * parts_ * static_cast<std::int64_t>(sizeof(T));
-        const bool shares_sets = out_bytes % kSharedSets == 0;
         // 900 columns of 9,000 floats take 4.3 ms so and 2.9 packed, 3,000 of 3,000 bytes 2.5 and 3.7 (two threads, AVX-512).
         const bool in_parts_of_lines = past_caches_ && out_bytes % kCacheLine != 0 && problem_.dtype == lines_.dtype;
         turns_ = batch.in_stride == 1 && std::abs(problem_.x.in_stride) > 1;
         if (turns_) {
-            few_ = shares_sets || in_parts_of_lines ? nullptr : kernels.turned(problem_.dtype, parts_ == 2);
+            few_ = share_sets(out_bytes) || in_parts_of_lines ? nullptr : kernels.turned(problem_.dtype, parts_ == 2);
         } else {
             few_ = kernels.along(problem_.dtype, parts_ == 2, problem_.x.in_stride);
         }
@@ -227,7 +226,7 @@ private:
 
     static constexpr std::int64_t kElementsBehind = 16;
     // Lines so far from each other share sets of the caches; and shorter runs are packed sooner than they are called for.
-    static constexpr std::int64_t kSharedSets = 2048, kFewestInPlace = 64;
+    static constexpr std::int64_t kFewestInPlace = 64;
 
     Resolved problem_, lines_;
     std::int64_t parts_;

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cpu/caches.hpp"
+
 namespace tapline::cpu {
 namespace {
 
@@ -17,8 +19,6 @@ constexpr std::int64_t kPage = 4096;
 constexpr std::int64_t kMostTurnedOfFewLines = 3, kTurnedBytes = 32;
 // Outputs that are made in scratch memory stay in the L1 cache.
 constexpr std::int64_t kPieceElements = 4096, kFewestInPiece = 64, kMostInPiece = 1024;
-// Lines so far from each other share sets of the caches.
-constexpr std::int64_t kSharedSets = 2048;
 constexpr std::int64_t kCacheLine = 64;
 // Ends of shorter lines take longer by themselves than all else is worth: 1,000 rows of 2,000 numbers of 16 bits, read backwards
 // under 4 taps, take 0.35 ms as lines and 0.43 with the ends apart, 300 of 4,500 0.24 and 0.20 (two threads, AVX-512).
@@ -83,7 +83,7 @@ void FewTaps::sum(const Block& block, std::byte* to, std::int64_t to_line, bool 
 void FewTaps::run(const Block& block, std::byte* scratch) const {
     const bool as_made = !put_f32_ && !put_f64_;
     const std::int64_t line_bytes = block.to_line * out_bytes_;
-    const bool apart = turned_ && line_bytes % kSharedSets == 0;
+    const bool apart = turned_ && share_sets(line_bytes);
     if (as_made && !apart) { return sum(block, block.to, block.to_line, block.past_caches); }
     const std::int64_t pitch = piece_ + kCacheLine / unit_bytes_;
     for (std::int64_t o = 0; o < block.count;) {

@@ -34,23 +34,21 @@ HWY_INLINE hn::Vec<D> load_sums(D d, const In* from) {
     }
 }
 
+#include "cpu/lines/simd_transpose.inl"
+
 /// Vector i of a square of units of `kParts` elements becomes unit i of every vector.
 template <int kParts, class D, int N, class V = hn::Vec<D> >
 HWY_INLINE void turn(D d, V (&r)[N]) {
     constexpr int kUnit = kParts * sizeof(hn::TFromD<D>);
     if constexpr (kUnit == 4) {
         V low[4], high[4];
-        HWY_UNROLL(2)
-        for (int half = 0; half < N / 4; ++half) {
-            const V* HWY_RESTRICT q = r + 4 * half;
-            V* HWY_RESTRICT to = half == 0 ? low : high;
-            const auto ac = hn::InterleaveLower(d, q[0], q[2]), be = hn::InterleaveLower(d, q[1], q[3]);
-            const auto ac_upper = hn::InterleaveUpper(d, q[0], q[2]), be_upper = hn::InterleaveUpper(d, q[1], q[3]);
-            to[0] = hn::InterleaveLower(d, ac, be);
-            to[1] = hn::InterleaveUpper(d, ac, be);
-            to[2] = hn::InterleaveLower(d, ac_upper, be_upper);
-            to[3] = hn::InterleaveUpper(d, ac_upper, be_upper);
+        HWY_UNROLL(4)
+        for (int i = 0; i < 4; ++i) {
+            low[i] = r[i];
+            if constexpr (N > 4) { high[i] = r[i + 4]; }
         }
+        transpose_blocks(d, low);
+        if constexpr (N > 4) { transpose_blocks(d, high); }
         HWY_UNROLL(4)
         for (int i = 0; i < 4; ++i) {
             if constexpr (N == 4) {

@@ -9,6 +9,7 @@
 #include "core/plan/parallel.hpp"
 #include "core/plan/repeated.hpp"
 #include "core/problem/window.hpp"
+#include "cpu/caches.hpp"
 #include "cpu/direct/calls/direct_shape.hpp"
 #include "cpu/fft/fft.hpp"
 #include "cpu/lines/line_tiles.hpp"
@@ -182,13 +183,9 @@ private:
 
     // The row that the groups begin with: vectors of samples that do not straddle lines of the cache are read in 0.8 of the time.
     [[nodiscard]] std::int64_t first_row(const Input& input) const {
-        const auto straddles = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(input.main.data) % kCacheLine);
         // Rows that share a transform stay together wherever they lie: so do their bits.
-        if (units_.pairs_groups || units_.groups < kFewestGroups || straddles % row_bytes() != 0 ||
-            input.main.stride * row_bytes() % kCacheLine != 0) {
-            return 0;
-        }
-        return straddles == 0 ? 0 : (kCacheLine - straddles) / row_bytes();
+        const bool alike = input.main.stride * row_bytes() % kCacheLine == 0;
+        return units_.pairs_groups || units_.groups < kFewestGroups || !alike ? 0 : elements_to_line(input.main.data, row_bytes());
     }
 
     [[nodiscard]] Side side_of(const Output& output, const Input& input, std::int64_t unit, std::int64_t group, int number) const {
