@@ -25,23 +25,28 @@ engine=
 EXPECT_CUDA_ENGINE=$engine PYTHON=$python tests/python/wheel_test.sh "$wheels"/tapline-*.whl
 scripts/sdist_test.sh
 own_tests() {
-    TAPLINE_EMULATED_CUDA=$build/tests/emulated_cuda/libemulated_cuda.so "$env/bin/python" -m pytest -q -p no:cacheprovider tests/python
+    TAPLINE_EMULATED_CUDA=$build/tests/emulated_cuda/libemulated_cuda.so "$env/bin/python" -m pytest -q -p no:cacheprovider "$@"
 }
 if [ "$quick" = --quick ]; then
-    own_tests
+    own_tests tests/python
     exit
 fi
-# NumPy's and SciPy's own tests meanwhile, on another core. From a folder without settings for pytest: the tests are theirs, and so is how they run.
-log=$wheels/in_place.log
-(
-    in_place=$PWD/tests/python
+# Three parts side by side: the module's tests, those of arrays in GPU memory (on the emulated engine), and NumPy's and SciPy's own. The last
+# from a folder without settings for pytest: the tests are theirs, and so is how they run.
+parts=()
+part() { # part NAME COMMAND...
+    "${@:2}" >"$wheels/$1.log" 2>&1 &
+    parts+=("$!")
+}
+in_place() {
     cd "$wheels"
-    PYTHONPATH=$in_place "$env/bin/python" -m pytest -q -p tapline_in_place -p no:cacheprovider -c /dev/null \
-        --pyargs $("$env/bin/python" "$in_place/tapline_in_place.py")
-) >"$log" 2>&1 &
-others=$!
+    PYTHONPATH=$OLDPWD/tests/python "$env/bin/python" -m pytest -q -p tapline_in_place -p no:cacheprovider -c /dev/null \
+        --pyargs $("$env/bin/python" "$OLDPWD/tests/python/tapline_in_place.py")
+}
+part gpu own_tests tests/python/gpu
+part in_place in_place
 status=0
-own_tests || status=$?
-wait "$others" || status=$?
-cat "$log"
+own_tests tests/python --ignore=tests/python/gpu || status=$?
+for part in "${parts[@]}"; do wait "$part" || status=$?; done
+cat "$wheels/gpu.log" "$wheels/in_place.log"
 exit "$status"
