@@ -90,6 +90,26 @@ TEST_F(TransposedRows, InPartsOfSeveralBatchAxes) {
     }
 }
 
+// Of several recordings, each less than a tile, one tile holds more than one.
+TEST_F(TransposedRows, ManyShortRecordings) {
+    Random random(217);
+    std::size_t turn = 0;
+    for (const Dtype type : {Dtype::u8, Dtype::f16, Dtype::f32, Dtype::complex64, Dtype::complex128}) {
+        for (const std::int64_t near : {2, 3, 7, 33}) {
+            for (const std::int64_t n : {5, 70, 129}) {
+                const std::int64_t middle = turn % 3 == 0 ? 3 : 1;
+                // Two channels without a gap would be one of complex numbers.
+                const std::int64_t gap = turn % 2 == 0 || near == 2 ? 1 : 0;
+                Problem p = across(19 + static_cast<std::int64_t>(turn), n, middle, near, 260, gap);
+                p.dtype = type;
+                p.axes[0].boundary = turn++ % 2 == 0 ? Boundary::zero : Boundary::nearest;
+                if (is_integer(type)) { p.real_taps = p.output_dtype = Dtype::f32; }
+                expect_right_from_anywhere(p, random);
+            }
+        }
+    }
+}
+
 TEST_F(TransposedRows, FiltersOfTheirOwn) {
     Random random(203);
     Problem p{.length = 900, .taps = 301, .batch = 37, .filters = Filters::per_row, .mode = Mode::causal};

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "core/problem/arrange.hpp"
@@ -33,6 +34,16 @@ std::int64_t pitch_of(std::int64_t elements, int bytes) {
     constexpr std::int64_t kLongBytes = 8192;
     const std::int64_t unit = std::max<std::int64_t>((elements * bytes >= kLongBytes ? 128 : 16) / bytes, 1);
     return divide_up(elements, unit) * unit;
+}
+
+int log2_up(std::int64_t count) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count - 1))); }
+
+// Lines of a tile.
+int lines_log2_of(std::int64_t near, int bytes) { return log2_up(std::min(near, transposed::most_lines(bytes))); }
+
+// Elements of a tile that so many samples of those lines take, by powers of two.
+std::int64_t group_of(std::int64_t near, std::int64_t samples, int bytes) {
+    return std::int64_t{1} << std::max(log2_up(samples) + lines_log2_of(near, bytes), transposed::kGroupLog2);
 }
 
 // Which sides of a problem's rows are turned.
@@ -235,11 +246,16 @@ Limited by: the passes, and what limits the rung of rows
         auto chosen = std::make_unique<ChosenTransposed>();
         chosen->turned = turned_sides(p);
         chosen->chunk = chunk_of(p, rows_of(p), p.filters > 1 ? 0 : prepared.policy.tiles_per_block);
-        const auto load_both = [](int bytes, bool to_rows) {
-            for (const bool halved : {false, true}) { load_kernel(kernel_of(bytes, halved, to_rows)); }
+        const auto load_all = [near = rows_of(p).near.length](std::int64_t samples, int bytes, bool to_rows) {
+            for (const bool halved : {false, true}) {
+                load_kernel(kernel_of(bytes, halved, to_rows, false));
+                if (group_of(near, samples, bytes) < transposed::tile_elements(bytes)) {
+                    load_kernel(kernel_of(bytes, halved, to_rows, true));
+                }
+            }
         };
-        if (chosen->turned.in) { load_both(stored_bytes(p.dtype), true); }
-        if (chosen->turned.out) { load_both(stored_bytes(p.output_dtype), false); }
+        if (chosen->turned.in) { load_all(p.x.n, stored_bytes(p.dtype), true); }
+        if (chosen->turned.out) { load_all(p.x.outputs, stored_bytes(p.output_dtype), false); }
         const void* taps = prepared.given.taps;
         std::vector<std::byte> in_order;
         if (taps != nullptr && has_sets(p) && !has_sets_in_order(p)) {
@@ -322,17 +338,7 @@ private:
                 packed.out = out;
                 if (chosen.turned.in) {
                     pass(rows, true,
-                         {in,
-                          before,
-                          side_of(rows, job.in_stride, &RowAxis::in),
-                          p.x.n,
-                          inner.batch.in_stride,
-                          lines,
-                          {},
-                          other,
-                          0,
-                          0,
-                          0},
+                         {in, before, side_of(rows, job.in_stride, &RowAxis::in), p.x.n, inner.batch.in_stride, lines, {}, other},
                          count, stream);
                     packed.in = before;
                     packed.in_batch = inner.batch.in_stride;
@@ -352,10 +358,7 @@ private:
                           inner.batch.out_stride,
                           lines,
                           {},
-                          other,
-                          0,
-                          0,
-                          0},
+                          other},
                          count, stream);
                 }
             }
@@ -370,16 +373,26 @@ private:
 
     static void pass(const Rows& rows, bool to_rows, Passage p, std::int64_t others, cudaStream_t stream) {
         const int bytes = to_rows ? rows.input_bytes : rows.output_bytes;
-        p.lines_log2 = std::bit_width(static_cast<std::uint64_t>(std::min(p.near, transposed::most_lines(bytes)) - 1));
-        for (std::size_t i = 0; i < Rows::kMostOthers; ++i) { p.lengths[i] = rows.others[i].length; }
+        const std::int64_t tile = transposed::tile_elements(bytes);
+        p.lines_log2 = lines_log2_of(p.near, bytes);
         p.near_tiles = divide_up(p.near, std::int64_t{1} << p.lines_log2);
-        p.sample_tiles = divide_up(p.samples, transposed::tile_elements(bytes) >> p.lines_log2);
-        if (p.near_tiles > kMostBlocks / p.sample_tiles || p.near_tiles * p.sample_tiles > kMostBlocks / others) {
-            refuse_launch();
+        p.sample_tiles = divide_up(p.samples, tile >> p.lines_log2);
+        for (std::size_t i = 0; i < Rows::kMostOthers; ++i) { p.lengths[i] = rows.others[i].length; }
+        const std::int64_t group = group_of(p.near, p.samples, bytes);
+        const bool grouped =
+            p.near_tiles == 1 && p.sample_tiles == 1 && others == combinations(rows) && p.lengths[0] > 1 && group < tile;
+        if (grouped) {
+            p.width_log2 = log2_up(group) - p.lines_log2;
+            p.group_length = std::exchange(p.lengths[0], 1);
+            p.group_step = p.apart.others[0];
+            p.group_tiles = divide_up(p.group_length, tile / group);
+            others /= p.group_length;
         }
+        const std::int64_t tiles = p.near_tiles * p.group_tiles;  // of which at most one is not 1
+        if (tiles > kMostBlocks / p.sample_tiles || tiles * p.sample_tiles > kMostBlocks / others) { refuse_launch(); }
         const void* const apart = to_rows ? p.from : p.to;
         const bool halved = reinterpret_cast<std::uintptr_t>(apart) % static_cast<std::uintptr_t>(bytes) != 0;
-        launch_kernel(kernel_of(bytes, halved, to_rows), static_cast<unsigned>(p.near_tiles * p.sample_tiles * others),
+        launch_kernel(kernel_of(bytes, halved, to_rows, grouped), static_cast<unsigned>(tiles * p.sample_tiles * others),
                       transposed::kThreads, 0, stream, p);
     }
 };

@@ -2,6 +2,7 @@
 #include "cuda/families/direct/rows/direct_tiles.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "cuda/families/common/cost.hpp"
@@ -35,6 +36,29 @@ Lie lie_of(std::int64_t sample, std::int64_t row, std::int64_t rows, std::int64_
 // The least number from `least` on that is `wanted` modulo `of`.
 std::int64_t next_alike(std::int64_t least, std::int64_t wanted, std::int64_t of) {
     return least + ((wanted - least) % of + of) % of;
+}
+
+// Of the pitches from `least` on, `unit` apart, the first where the fewest of a warp's lanes meet in a bank: `pieces` lanes of each
+// line, `apart` elements from one to the next. Lines that follow each other as lanes do meet in none.
+std::int64_t spread_pitch(std::int64_t least, std::int64_t unit, std::int64_t lines, std::int64_t pieces, std::int64_t apart,
+                          int banks) {
+    std::int64_t best = least;
+    int fewest = kLanes + 1;
+    for (std::int64_t pitch = least; pitch < least + std::max<std::int64_t>(banks, unit); pitch += unit) {
+        if ((pitch - pieces * apart) % banks == 0) { return pitch; }
+        std::array<int, kBanks> lanes{};
+        int most = 0;
+        for (std::int64_t line = 0; line < lines; ++line) {
+            for (std::int64_t piece = 0; piece < pieces; ++piece) {
+                most = std::max(most, ++lanes.at(static_cast<std::size_t>((line * pitch + piece * apart) % banks)));
+            }
+        }
+        if (most < fewest) {
+            fewest = most;
+            best = pitch;
+        }
+    }
+    return best;
 }
 
 struct Shape {
@@ -72,8 +96,7 @@ void lay_out(Shape& s, const Problem& p, const Rows& rows, std::int64_t pieces, 
     } else {
         // Runs begin in shared memory as in memory between 16-byte boundaries, and lanes of neighbouring lines in other banks.
         std::int64_t pitch = next_alike(size * step, rows.near.in, in_vector);
-        const std::int64_t words = std::max<std::int64_t>(bytes.sum / 4, 1);
-        for (int i = 0; i < kBanks && (pitch - pieces * O * step) % (kBanks / words) != 0; ++i) { pitch += in_vector; }
+        if (lines > 1 && !one_signal) { pitch = spread_pitch(pitch, in_vector, lines, pieces, O * step, kBanks * 4 / bytes.sum); }
         t.in_pitch = one_signal ? 0 : static_cast<int>(pitch);
         if (p.x.in_stride < 0) { t.in_front = static_cast<int>(next_alike((O + V) * step, 0, 16)); }
         elements = (one_signal ? 1 : lines) * pitch + t.in_front + in_vector;
@@ -166,7 +189,8 @@ Limited by: memory up to some thirty taps, then multiply-adds
         const double pieces = turned ? kTurnedPieces * std::min(1.0, bytes / kCachedBytes) : 0;
         const double moving = bytes * (1 + pieces) / (kMovingShare * device.copy_bytes_per_second);
         const bool along = rows.near.length > 1 && std::abs(p.x.in_stride) <= std::abs(rows.near.in);
-        const double of_row = type.bytes <= 2 ? kNarrowRowProducts : kRowProducts;
+        const double of_taps = p.filters > 1 ? kOwnTapProducts * static_cast<double>(p.x.k) : 0;
+        const double of_row = (type.bytes <= 2 ? kNarrowRowProducts : kRowProducts) + of_taps;
         const double of_rows = along ? of_row / static_cast<double>(std::max<std::int64_t>(p.x.outputs, 1)) : 0;
         const bool one_by_one =
             type.bytes <= 2 && shape.tiles.in == Lie::across && (p.whole_sums || p.overflow == Overflow::truncate);
@@ -233,11 +257,11 @@ private:
     static constexpr double kMovingShare = 0.9;
     static constexpr double kWaste = 1.2;
     static constexpr double kOutputProducts = 54;
-    // Of a row, wherever it begins in a tile. H100: 10^6 rows of 100 with 9, 19 and 101 taps 480, 524 and 926 us, 100,000 of 777
-    // with 7 and 19 taps 369 and 424.
-    static constexpr double kRowProducts = 4000;
-    // H200: 801,427 rows of 27 f16 backwards with 29 taps, full, 668 us, every second of 427,803 rows of 20 with 2 taps 414.
-    static constexpr double kNarrowRowProducts = 13000;
+    // Of a row, wherever it begins in a tile, and of each tap of a row's own. Fitted to 500 shapes on an H200: 495,238 rows of 21
+    // f32 with 12 taps 57 us, 148,571 of 70 with 31 84; 281,081 of 37 u8 with 12 taps of their own 85, 90,909 of 100 with 66 115.
+    static constexpr double kRowProducts = 1200;
+    static constexpr double kNarrowRowProducts = 2500;
+    static constexpr double kOwnTapProducts = 100;
     // Of windows whose lanes meet in banks. H200: every second of 6,281 rows of 1,439 with 49 taps 78 us.
     static constexpr double kWasteOfSteps = 2.5;
     // Of integers of 8 and 16 bits across memory, which come one by one. H100: 302 x 302 x 302 i16 with 3 taps along axis 0 330 us.
