@@ -128,8 +128,15 @@ struct LineSamples {
     }
 };
 
-/// The same from a stage, where element t of line l lies at t * kLines + l; what outputs do not read is zero there.
-template <class X, int kWarps, int kLines>
+/// Where byte `offset` of a stage lies that is read line by line: 16 bytes further or less after each four times of 32 bytes, so
+/// that lanes which go along a line meet in a bank by fours, not by eights.
+__device__ __forceinline__ int turned_offset(int offset, int row_bytes) {
+    return row_bytes == 32 ? offset ^ (offset >> 3 & 16) : offset;
+}
+
+/// The same from a stage, where element t of line l lies at t * kLines + l; what outputs do not read is zero there. kTurned: of one
+/// that is read line by line.
+template <class X, int kWarps, int kLines, bool kTurned = false>
 struct StagedSamples {
     const Rows& rows;
     const char* stage;
@@ -139,7 +146,9 @@ struct StagedSamples {
     __device__ __forceinline__ void read(int t, T* re, T* im) const {
         with_samples<X>(rows, [&](auto type) {
             using Raw = decltype(type);
-            const Raw* const from = reinterpret_cast<const Raw*>(stage) + t * kLines + line;
+            const int offset = (t * kLines + line) * static_cast<int>(sizeof(Raw));
+            constexpr int kRowBytes = kLines * static_cast<int>(sizeof(Raw));
+            const Raw* const from = reinterpret_cast<const Raw*>(stage + (kTurned ? turned_offset(offset, kRowBytes) : offset));
             read_points<X, Raw, kWarps, kFrom, kCount>(rows.input_type, re, im,
                                                        [&](auto offset) { return from[decltype(offset)::value * kLines]; });
         });
@@ -182,9 +191,7 @@ struct Stretch {
 
 /// What a boundary repeats from `position` on, up to where that turns.
 __device__ __forceinline__ Stretch stretch_of(Boundary boundary, std::int64_t position, std::int64_t n) {
-    if (boundary == kNearest || n == 1) {
-        return {position < 0 ? 0 : min(position, n - 1), position < 0 ? -position : position < n ? 1 : INT64_MAX, 0};
-    }
+    if (boundary == kNearest || n == 1) { return {position < 0 ? 0 : n - 1, position < 0 ? -position : INT32_MAX, 0}; }
     // Of kReflect 2n: a b c c b a; of kMirror 2n - 2: a b c b.
     const std::int64_t period = boundary == kWrap ? n : 2 * n - (boundary == kMirror ? 2 : 0);
     std::int64_t i = position % period;
@@ -300,7 +307,7 @@ __device__ __forceinline__ void copy_unit_or_zeros_async(char* to_shared, const 
 /// The samples of a tile to a stage, kUnit bytes of kLines neighbouring lines at a time, asynchronously; zeros where nothing is
 /// read. By kThreads threads. Returns whether some, a boundary's constants, may have been written by threads themselves, whatever
 /// copies wait for: the same for all of a tile.
-template <int kSamples, int kLines, int kThreads, int kUnit>
+template <int kSamples, int kLines, int kThreads, int kUnit, bool kTurned>
 __device__ __forceinline__ bool fill_stage_by(const Arguments& a, const Segments& g, char* stage, const KeptTile& tile,
                                               int thread) {
     const Rows& rows = g.rows;
@@ -316,7 +323,7 @@ __device__ __forceinline__ bool fill_stage_by(const Arguments& a, const Segments
     const char* const in = static_cast<const char*>(a.in) + tile.in * rows.input_bytes + kUnit * part;
     const std::int64_t pitch = a.in_sample * rows.input_bytes;
     int t = thread >> shift;
-    char* to = stage + kUnit * thread;
+    char* to = stage + (kTurned ? turned_offset(kUnit * thread, row_bytes) : kUnit * thread);
     if (!inside && a.boundary != kZero) {
 #pragma unroll 1
         for (; t < kSamples; t += step) {
@@ -356,12 +363,12 @@ __device__ __forceinline__ bool fill_stage_by(const Arguments& a, const Segments
     return false;
 }
 
-/// The same by units of Segments::staged bytes; kWhole: which are 16.
-template <int kSamples, int kLines, int kThreads, bool kWhole = false>
+/// The same by units of Segments::staged bytes; kWhole: which are 16; kTurned: to be read line by line.
+template <int kSamples, int kLines, int kThreads, bool kWhole = false, bool kTurned = false>
 __device__ __forceinline__ bool fill_stage(const Arguments& a, const Segments& g, char* stage, const KeptTile& tile, int thread) {
-    if (!kWhole && g.staged == 8) { return fill_stage_by<kSamples, kLines, kThreads, 8>(a, g, stage, tile, thread); }
-    if (!kWhole && g.staged == 4) { return fill_stage_by<kSamples, kLines, kThreads, 4>(a, g, stage, tile, thread); }
-    return fill_stage_by<kSamples, kLines, kThreads, 16>(a, g, stage, tile, thread);
+    if (!kWhole && g.staged == 8) { return fill_stage_by<kSamples, kLines, kThreads, 8, kTurned>(a, g, stage, tile, thread); }
+    if (!kWhole && g.staged == 4) { return fill_stage_by<kSamples, kLines, kThreads, 4, kTurned>(a, g, stage, tile, thread); }
+    return fill_stage_by<kSamples, kLines, kThreads, 16, kTurned>(a, g, stage, tile, thread);
 }
 
 }  // namespace tapline::cuda::overlap_save
