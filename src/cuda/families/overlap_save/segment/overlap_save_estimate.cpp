@@ -120,18 +120,23 @@ struct TilesCost {
 constexpr std::array<TilesCost, 5> kTilesCosts{{{6.5e-6, 3.7e-6, 1.26, 1.24, 1.26, 1.23},
                                                 {7.4e-6, 8.9e-6, 1.94, 1.68, 1.52, 0.92},
                                                 {8.2e-6, 2.4e-6, 1.36, 1.15, 1.63, 0.87},
-                                                {6.6e-6, 7.5e-6, 1.05, 1.01, 1.33, 1.06},
+                                                {6.6e-6, 7.5e-6, 1.1, 1.01, 1.33, 1.06},
                                                 {9e-6, 14e-6, 2.93, 1.76, 2.93, 1}}};
 constexpr double kByTwosAloneSeconds = 2.2e-6;  // of complex segments of two warps
 constexpr double kEightWide = 1.42;             // of eight warps in double
 constexpr double kAheadFactor = 1.55;           // where samples come ahead
-// By less than 16 bytes at a time: so many times as long, ahead, where times lie further apart than two sectors, and by way of the
+// By less than 16 bytes at a time, where times lie further apart than two sectors: so many times as long, ahead and by way of the
 // place of points. (375399, 15) f32, 689 taps, H200, 44 us, (2^20, 63), 127 taps 390.
 constexpr double kAheadInPieces = 1.39;
 constexpr std::int64_t kNearTimes = 64;
 constexpr double kStagedInPieces = 1.08;
 constexpr double kOwnSpectrumInTiles = 1.08;  // rows with filters of their own, whose spectra come with every tile
 constexpr double kNarrowInTiles = 1.12;
+// Outputs that are rounded to bytes, by lanes across rows, of bytes by one warp a segment, and by lanes along rows: (169, 2665, 32)
+// u8 to u8, 1,689 taps along axis 1, H200, by one, two and four warps 335, 224 and 234 us, the same rows one after the other 240.
+constexpr double kToBytesAcross = 1.08;
+constexpr double kBytesToBytes = 1.35;
+constexpr double kToBytesAlong = 1.25;
 // Segments that read what a boundary repeats and that are not staged, and the first of them.
 constexpr double kTilesEdge = 0.2;
 constexpr double kTilesEdgeSeconds = 2e-6;
@@ -153,16 +158,19 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     const bool staged = shape.staging.lines != 0 && (shape.ahead || cut.warps > 1);
     const bool whole_lines =
         !staged && std::abs(lines.near.in) == 1 && lines.near.length == std::abs(p.x.in_stride) && lines.near.length <= shape.lines;
-    const bool in_pieces = staged && shape.staging.bytes < 16;
-    const bool near_times = std::abs(p.x.in_stride) * lines.input_bytes <= kNearTimes;
-    double factor = shape.ahead   ? kAheadFactor * (in_pieces && !near_times ? kAheadInPieces : 1)
+    const bool in_pieces = staged && shape.staging.bytes < 16 && std::abs(p.x.in_stride) * lines.input_bytes > kNearTimes;
+    double factor = shape.ahead   ? kAheadFactor * (in_pieces ? kAheadInPieces : 1)
                     : staged      ? cost.staged * (in_pieces ? kStagedInPieces : 1)
                     : whole_lines ? cost.whole_lines
                                   : cost.straight;
-    if (type.is_complex && (!whole_lines || cut.warps > 1)) { factor *= cost.of_complex; }
+    if (type.is_complex && !shape.ahead && (!whole_lines || cut.warps > 1)) { factor *= cost.of_complex; }
     if (type.is_wide() && cut.warps == 8) { factor *= kEightWide; }
     if (p.filters > 1) { factor *= kOwnSpectrumInTiles; }
     if (lines.input_bytes < 4) { factor *= kNarrowInTiles; }
+    if (lines.output_bytes == 1) {
+        const bool from_bytes = cut.warps == 1 && lines.input_bytes == 1;
+        factor *= std::abs(p.x.in_stride) == 1 ? kToBytesAlong : from_bytes ? kBytesToBytes : kToBytesAcross;
+    }
     const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
     // Samples that come ahead are widened while others wait.
     const double seconds =
@@ -198,7 +206,7 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
 bool goes_by_tiles(KernelOf kernel_of, const Problem& p, int warps) {
     if (!slow_kernel(kernel_of, p, warps).tiles) { return false; }
     if (p.has_outer() || p.x.in_stride != 1 || p.x.out_stride != 1) { return true; }
-    return p.output_dtype != p.dtype && !takes_narrow(p, warps);
+    return (p.output_dtype != p.dtype || is_integer(p.dtype)) && !takes_narrow(p, warps);
 }
 
 double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda_abi::Device& device) {
