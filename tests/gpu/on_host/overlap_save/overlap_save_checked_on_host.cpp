@@ -18,6 +18,7 @@ alignas(128) uint4 repair_shared[test::on_host::kSharedBytes / sizeof(uint4)];
 #include "cuda/families/overlap_save/segment/overlap_save_launch.cpp"
 #include "cuda/families/overlap_save/segment/overlap_save_make_tables.cpp"
 #include "cuda/families/overlap_save/segment/overlap_save_narrow.cuh"
+#include "cuda/families/overlap_save/segment/overlap_save_tiles_shape.cpp"
 
 // What checked segments never ask for.
 cudaError_t cudaOccupancyMaxActiveClusters(int* /*clusters*/, const void* /*kernel*/, const cudaLaunchConfig_t* /*config*/) {

@@ -46,6 +46,11 @@ std::int64_t index_at(Boundary boundary, std::int64_t at, std::int64_t n) {
         const std::int64_t i = (at % (2 * n) + 2 * n) % (2 * n);
         return i < n ? i : 2 * n - 1 - i;
     }
+    if (boundary == cuda::kMirror) {
+        const std::int64_t period = std::max<std::int64_t>(2 * n - 2, 1);
+        const std::int64_t i = (at % period + period) % period;
+        return i < n ? i : period - i;
+    }
     return -1;
 }
 
@@ -209,6 +214,16 @@ TEST(TilesOnHost, OneWarpASegment) {
     expect_right<float, 1>({.n = 3001, .k = 801, .rows = 8, .lines = 4, .teams = 2, .block_spectrum = false}, 4);
     expect_right<float2, 1>({.n = 1501, .k = 301, .rows = 4, .lines = 4, .boundary = cuda::kNearest}, 5);
     expect_right<double, 1>({.n = 2501, .k = 301, .rows = 3, .lines = 3, .boundary = cuda::kConstant}, 6);
+}
+
+// What a boundary repeats of signals shorter than their filters turns more than once.
+TEST(TilesOnHost, RepeatsManyTimes) {
+    for (const auto boundary : {cuda::kNearest, cuda::kReflect, cuda::kMirror, cuda::kWrap}) {
+        expect_right<float, 1>({.n = 201, .k = 1301, .rows = 3, .lines = 3, .boundary = boundary}, 91);
+        expect_right<float, 1, std::int16_t>({.n = 57, .k = 801, .rows = 2, .lines = 2, .boundary = boundary}, 92);
+    }
+    expect_right<float2, 2>({.n = 2, .k = 601, .rows = 2, .lines = 2, .boundary = cuda::kMirror}, 93);
+    expect_right<double, 1>({.n = 1, .k = 301, .rows = 3, .lines = 3, .boundary = cuda::kMirror}, 94);
 }
 
 // Of one team, which fetches its own samples.

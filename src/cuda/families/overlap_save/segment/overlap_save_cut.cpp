@@ -1,15 +1,12 @@
 // How rows are cut into segments, and which kernels take them.
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <limits>
 
 #include "cuda/check.hpp"
-#include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/types.hpp"
 #include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
-#include "cuda/primitives/lines/lines.hpp"
 
 namespace tapline::cuda::overlap_save {
 namespace {
@@ -18,8 +15,11 @@ namespace {
 constexpr int kOutputsUnit = 32;
 
 // The problem that sizes are compared on: an endless signal, or rows as long as their filters, whatever this one's length, so that
-// a stream, which does not know it, gives the same bits; or, of many rows under one filter, their own length.
+// a stream, which does not know it, gives the same bits; or, of many rows under one filter, or of tiles, the problem itself.
 Problem compared_on(KernelOf kernel_of, int least_warps, const Problem& p, const cuda_abi::Device& device) {
+    // How tiles fill the multiprocessors is what counts: 32 rows side by side of 5,390 with 915 taps, H200, by one warp 11 us, by
+    // two, which are better for an endless signal, 20.
+    if (goes_by_tiles(kernel_of, p, least_warps)) { return p; }
     // Rows that fill the device by themselves are often no longer than their filters: then long segments would be half empty.
     // Rows of 4,096 with as many taps: 4 warps 1152 us, 8 warps 2380; with 1,024 taps in rows of 8,192: 1 warp 513 us, 2 warps 507.
     constexpr std::int64_t kRowsOfAMultiprocessor = 4;
@@ -30,75 +30,22 @@ Problem compared_on(KernelOf kernel_of, int least_warps, const Problem& p, const
     }
     // The same of one filter: what counts is how much of its last segment a row fills. 65,536 rows of 1,000 with 999 taps by one
     // warp, which holds a row, where two are better for an endless signal.
-    const bool by_tiles = goes_by_tiles(kernel_of, p, least_warps);
-    const std::int64_t rows = p.batch.length * (by_tiles ? p.outer_length() : 1);
-    if (rows >= kRowsOfAMultiprocessor * device.multiprocessors) { return p; }
+    if (p.batch.length >= kRowsOfAMultiprocessor * device.multiprocessors) { return p; }
     Problem endless = p;
     endless.x.n = endless.x.outputs = std::int64_t{1} << 28;
-    // Neighbouring rows that come together read what each alone would read for nothing.
-    if (!by_tiles) { endless.batch.length = 1; }
+    endless.batch.length = 1;
     return endless;
 }
 
 }  // namespace
 
-bool may_come_ahead(const Problem& p, int warps, const Kernel& kernel, int in_block, const cuda_abi::Device& device) {
-    constexpr int kSpectrumBytes = kPoints * static_cast<int>(sizeof(float2));
-    const std::int64_t bytes = kernel.layout.segments + std::int64_t{in_block} * kernel.layout.segment_bytes + kSpectrumBytes;
-    const Dtype sums = sums_of(p);
-    return warps == 1 && kernel.tiles && device.major >= 9 && (sums == kF32 || sums == kComplex64) && in_block == kMostSegments &&
-           bytes + kAheadStageBytes <= device.shared_bytes_per_block;
-}
-
-Staging staging_of(const Problem& p, const Rows& rows, std::int64_t in_sample, std::uintptr_t address, const Kernel& kernel,
-                   int warps, int in_block, const cuda_abi::Device& device) {
-    const Dtype sums = sums_of(p);
-    const bool ahead = may_come_ahead(p, warps, kernel, in_block, device);
-    const int lines = ahead ? 32 / stored_bytes(sums) : kernel.staged_lines;
-    const bool comes = lines != 0 && in_block >= lines && device.major >= 8 && rows.near.in == 1 && std::abs(in_sample) > 1 &&
-                       rows.near.length >= lines && constant_fits(p) && goes_straight(p.dtype, rows.input_bytes, sums) &&
-                       goes_straight(p.output_dtype, rows.output_bytes, sums);
-    if (!comes) { return {}; }
-    // What rows lie on. Samples that come ahead do so by pieces of 16 bytes too where few places of tiles are empty, but bytes do
-    // not, of which straight from memory one sector serves more: H200, (2^20, 63) f32, 127 taps 534 -> 383 us, (2^20, 62) i16, 255
-    // taps 412 -> 343, (2^20, 128) u8, 255 taps straight 573, 8 bytes at a time 585.
-    const bool mostly_lines = 4 * rows.near.length >= 3 * lines * divide_up(rows.near.length, lines);
-    const bool of_words = rows.input_bytes > 1 && !is_complex(sums);
-    const int least = ahead ? (of_words && mostly_lines ? 4 : 16) : is_complex(sums) || rows.input_bytes < 4 ? 16 : 8;
-    for (int bytes = 16; bytes >= least; bytes /= 2) {
-        const auto whole = [&](std::int64_t elements) { return elements * rows.input_bytes % bytes == 0; };
-        bool fits =
-            whole(lines) && whole(rows.near.length) && whole(in_sample) && address % static_cast<std::uintptr_t>(bytes) == 0;
-        for (const RowAxis& axis : rows.others) { fits = fits && (axis.length == 1 || whole(axis.in)); }
-        if (fits) { return {lines, bytes}; }
-    }
-    return {};
-}
-
-bool goes_by_twos(const PointType& type, int warps) { return type.is_complex && warps == 2; }
-
-int lines_together(const Rows& rows, std::int64_t in_sample, std::int64_t out_sample, int in_block, const PointType& type,
-                   int warps) {
-    const auto filling = [](std::int64_t sample, std::int64_t row, int bytes) {
-        const std::int64_t step = std::abs(row);
-        return row == 0 || std::abs(sample) <= step ? 1 : std::max<std::int64_t>(kSectorBytes / (step * bytes), 1);
-    };
-    const std::int64_t filled =
-        std::max(filling(in_sample, rows.near.in, rows.input_bytes), filling(out_sample, rows.near.out, rows.output_bytes));
-    const int most = warps == 1 ? std::max(in_block / 2, 1) : in_block;
-    const std::int64_t wanted = std::min<std::int64_t>({filled, most, rows.near.length});
-    const std::int64_t lines = divide_up(rows.near.length, divide_up(rows.near.length, wanted));
-    return static_cast<int>(goes_by_twos(type, warps) ? std::int64_t{1} << (std::bit_width(static_cast<std::uint64_t>(lines)) - 1)
-                                                      : lines);
-}
-
 int best_warps(KernelOf kernel_of, std::span<const int> warp_counts, const Problem& p, const cuda_abi::Device& device) {
-    const Problem endless = compared_on(kernel_of, warp_counts.front(), p, device);
+    const Problem compared = compared_on(kernel_of, warp_counts.front(), p, device);
     int best = 0;
     double least = std::numeric_limits<double>::infinity();
     for (const int warps : warp_counts) {
         if (!has_size(kernel_of, p, warps, p.x.k, device)) { continue; }
-        const double seconds = estimate(kernel_of, endless, cut_of(p, warps, p.x.k), device);
+        const double seconds = estimate(kernel_of, compared, cut_of(p, warps, p.x.k), device);
         if (seconds < least) {
             least = seconds;
             best = warps;

@@ -108,77 +108,80 @@ double cost_of_edges(const Problem& p, const Cut& cut, int bytes) {
     return (alike ? kOfSegmentAlike : kOfSegment) * edges_of(p, cut);
 }
 
-// Of a kernel of tiles. Fitted on an H100: (2^20, 64) f32, time first, straight from memory 127 and 1,023 taps by one warp a
-// segment 266 and 406 us, by eight 4,095 697, by sixteen 4,095 and 16,385 719 and 2,484; (64, 4096, 128), 511 taps by one warp 175.
-constexpr double kTilesStartSeconds = 9e-6;
-// A segment takes so many times as long, for what passes through shared memory, and all wait for each other.
-constexpr std::array<double, 5> kTilesFactors{1.4, 1.75, 2.3, 2.4, 2.93};
-// By way of shared memory, of two and four warps: 1,023 and 2,047 taps 349 and 454, 2,047 and 4,095 530 and 633; (12, 4643, 128),
-// 3,216 taps 77. H200, 600 and 700 taps by two 322 and 321 us, by one, whose samples come ahead, 278 and 297.
-constexpr std::array<double, 5> kStagedFactors{1.4, 1.59, 2, 2, 2.93};
-// Of that where rows lie on 8 bytes only: (35188, 594) f32, 1,456 taps, H200, 170 us, straight from memory 206, (1083432, 14),
-// 1,612 taps 128.
-constexpr std::array<double, 5> kInPieces{1, 1.13, 1.3, 1.3, 1.3};
-// Of that in double: (70, 6043, 8) f64, 896 taps, H200, by two warps 59 us, by one, straight from memory, 45.
-constexpr double kStagedInDouble = 1.5;
-// Of complex ones by two warps, straight from memory: every second of (132, 176258) complex64, 1,106 taps, H200, 193 us, by four
-// 148.
-constexpr double kByTwos = 1.05;
-// Of that where a tile has all lines that memory has side by side: (2^22, 3), 127 taps by one warp 57, 4,095 by four 97. Not of
-// narrow samples by one warp or two, of which some come after the others, in more than a round: H200, (707, 8604, 2) f16, 295 taps
-// 54, (2665, 470, 3) i16, 95 taps 51.
-constexpr double kWholeLines = 0.6;
-constexpr double kTilesShareOfCopy = 0.8;
-// Of rows side by side with filters of their own, whose spectra come with every tile: (1202881, 8) f32, 3,939 taps, H200, 111 us.
-constexpr double kOwnSpectrumInTiles = 1.15;
-// Segments that read what a boundary repeats, besides, and the first of them: (6746, 457, 3), 261 taps, reflected, 177 us, (3433,
-// 227) with 1,545 31.
-constexpr double kTilesEdge = 0.6;
-constexpr double kTilesEdgeSeconds = 4e-6;
-constexpr double kTilesNorm = 1.5;  // teams compute while others read, but a block's are few
-// Of samples that come ahead: (2^20, 64) with 127, 511, 1,023 and 1,535 taps 258, 299, 409 and 720 us.
-constexpr double kAheadFactor = 1.9;
-// By less than 16 bytes at a time, of a segment full of samples: H200, (2^20, 63) f32, 127 taps 383 us, (2^20, 33), 300 taps 214,
-// (253714, 163), 398 taps 283, (2^20, 62) i16, 255 taps 343.
-constexpr double kAheadInPieces = 1.3;
-constexpr double kAheadShareOfCopy = 0.94;
-constexpr double kAheadNorm = 2.5;
+// What tiles take by warps a segment: a launch with its first samples, what one segment takes by itself, and how many times as long
+// as segments whose samples lie side by side those of a full multiprocessor take, as all of a team wait for each other: straight
+// from memory; where a tile has all lines that memory has side by side; by way of the place of points; and, of that, complex ones.
+// Fitted to 480 times of problems drawn at random, on an H200, each by one, two, four and eight warps: 16% apart on average. Two
+// warps of real segments read in four steps, one after the other: (26319, 3) with 1,432 taps by one, two and four 8, 13 and 11 us.
+struct TilesCost {
+    double start_seconds, alone_seconds;
+    double straight, whole_lines, staged, of_complex;
+};
+constexpr std::array<TilesCost, 5> kTilesCosts{{{6.5e-6, 3.7e-6, 1.26, 1.24, 1.26, 1.23},
+                                                {7.4e-6, 8.9e-6, 1.94, 1.68, 1.52, 0.92},
+                                                {8.2e-6, 2.4e-6, 1.36, 1.15, 1.63, 0.87},
+                                                {6.6e-6, 7.5e-6, 1.1, 1.01, 1.33, 1.06},
+                                                {9e-6, 14e-6, 2.93, 1.76, 2.93, 1}}};
+constexpr double kByTwosAloneSeconds = 2.2e-6;  // of complex segments of two warps
+constexpr double kEightWide = 1.42;             // of eight warps in double
+constexpr double kAheadFactor = 1.55;           // where samples come ahead
+// By less than 16 bytes at a time, where times lie further apart than two sectors: so many times as long, ahead and by way of the
+// place of points. (375399, 15) f32, 689 taps, H200, 44 us, (2^20, 63), 127 taps 390.
+constexpr double kAheadInPieces = 1.39;
+constexpr std::int64_t kNearTimes = 64;
+constexpr double kStagedInPieces = 1.08;
+constexpr double kOwnSpectrumInTiles = 1.08;  // rows with filters of their own, whose spectra come with every tile
+constexpr double kNarrowInTiles = 1.12;
+// Outputs that are rounded to bytes, by lanes across rows, of bytes by one warp a segment, and by lanes along rows: (169, 2665, 32)
+// u8 to u8, 1,689 taps along axis 1, H200, by one, two and four warps 335, 224 and 234 us, the same rows one after the other 240.
+constexpr double kToBytesAcross = 1.08;
+constexpr double kBytesToBytes = 1.35;
+constexpr double kToBytesAlong = 1.25;
+// Segments that read what a boundary repeats and that are not staged, and the first of them.
+constexpr double kTilesEdge = 0.2;
+constexpr double kTilesEdgeSeconds = 2e-6;
+// Of what memory takes, and how far it hides what is computed.
+constexpr double kTilesShareOfCopy = 0.68;
+constexpr double kTilesNorm = 1.26;
+constexpr double kAheadShareOfCopy = 0.82;
+constexpr double kAheadNorm = 1.6;
 
 double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, const cuda_abi::Device& device) {
-    const double rows = static_cast<double>(p.batch.length * p.outer_length());
-    const double segments = std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) * rows;
-    const double rounds = std::max(1.0, segments / device.multiprocessors);
+    const std::int64_t segments = divide_up(p.x.outputs, std::int64_t{cut.outputs});
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), cut.warps) - kWarpCounts.begin());
+    const TilesCost& cost = kTilesCosts.at(at);
     const Rows lines = rows_of(p);
-    const int in_block = segments_of_block(kernel, cut.warps, device);
+    const int in_block = std::max(segments_of_block(kernel, cut.warps, device), 1);
     const PointType type = point_type_of(p);
-    const auto [staged_lines, staged_bytes] = staging_of(p, lines, p.x.in_stride, 0, kernel, cut.warps, in_block, device);
-    const bool staged = staged_lines != 0;
-    const bool ahead = staged && !is_complex(p.dtype) && may_come_ahead(p, cut.warps, kernel, in_block, device);
-    const std::int64_t most =
-        staged ? staged_lines : lines_together(lines, p.x.in_stride, p.x.out_stride, std::max(in_block, 1), type, cut.warps);
-    // Parts of a sector that a block copies come from the cache, where its neighbours' have brought them.
-    const auto together = static_cast<double>(staged ? std::max<std::int64_t>(most, kSectorBytes / lines.input_bytes) : most);
-    // Of rows that go together as many as in any other tile: (2^22, 3), 4,095 taps, by eight warps, two rows and one, 120 us, by
-    // sixteen, one by one, 104. Tiles that come ahead have places for all of theirs.
-    const std::int64_t tiles = divide_up(lines.near.length, most);
-    const bool in_pieces = staged && staged_bytes < 16;
-    const std::int64_t made = tiles * (ahead && in_pieces ? most : divide_up(lines.near.length, tiles));
-    const double emptiness = static_cast<double>(made) / static_cast<double>(lines.near.length);
-    const bool whole_lines = !staged && std::abs(lines.near.in) == 1 && lines.near.length == std::abs(p.x.in_stride) && tiles == 1;
-    const bool waits = lines.input_bytes < 4 && cut.warps <= 2 && rounds > in_block;
-    const double full = std::min(1.0, static_cast<double>(p.x.n) / cut.samples);
-    const double factor =
-        ahead    ? kAheadFactor * (in_pieces ? 1 + (kAheadInPieces - 1) * full : 1)
-        : staged ? kStagedFactors.at(at) * (in_pieces ? kInPieces.at(at) : 1) * (type.is_wide() ? kStagedInDouble : 1)
-                 : kTilesFactors.at(at) * (whole_lines && !waits ? kWholeLines : 1) * (goes_by_twos(type, cut.warps) ? kByTwos : 1);
-    const bool repeats = p.x.boundary > kConstant && (!ahead || in_pieces);
-    const double at_edges = repeats ? kTilesEdge * edges_of(p, cut) / std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) : 0;
-    // Samples that come ahead are widened while others wait.
+    const TilesShape shape =
+        tiles_shape(p, lines, {p.x.in_stride, p.x.out_stride, 0}, segments, kernel, cut.warps, in_block, device);
+    const bool staged = shape.staging.lines != 0 && (shape.ahead || cut.warps > 1);
+    const bool whole_lines =
+        !staged && std::abs(lines.near.in) == 1 && lines.near.length == std::abs(p.x.in_stride) && lines.near.length <= shape.lines;
+    const bool in_pieces = staged && shape.staging.bytes < 16 && std::abs(p.x.in_stride) * lines.input_bytes > kNearTimes;
+    double factor = shape.ahead   ? kAheadFactor * (in_pieces ? kAheadInPieces : 1)
+                    : staged      ? cost.staged * (in_pieces ? kStagedInPieces : 1)
+                    : whole_lines ? cost.whole_lines
+                                  : cost.straight;
+    if (type.is_complex && !shape.ahead && (!whole_lines || cut.warps > 1)) { factor *= cost.of_complex; }
+    if (type.is_wide() && cut.warps == 8) { factor *= kEightWide; }
+    if (p.filters > 1) { factor *= kOwnSpectrumInTiles; }
+    if (lines.input_bytes < 4) { factor *= kNarrowInTiles; }
+    if (lines.output_bytes == 1) {
+        const bool from_bytes = cut.warps == 1 && lines.input_bytes == 1;
+        factor *= std::abs(p.x.in_stride) == 1 ? kToBytesAlong : from_bytes ? kBytesToBytes : kToBytesAcross;
+    }
     const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
-    const double seconds = ahead ? kSegmentSeconds.front() * others : segment_seconds(p, cut.warps, device);
-    const double spectra = p.filters > 1 && std::abs(lines.near.in) < std::abs(p.x.in_stride) ? kOwnSpectrumInTiles : 1;
-    const double busy = rounds * emptiness * seconds * factor * (1 + at_edges) * spectra;
+    // Samples that come ahead are widened while others wait.
+    const double seconds =
+        shape.ahead && !type.is_wide() ? kSegmentSeconds.front() * others : segment_seconds(p, cut.warps, device);
+    const bool repeats = p.x.boundary != kZero && !staged && edges_of(p, cut) > 0;
+    const double at_edges = repeats ? kTilesEdge * edges_of(p, cut) / static_cast<double>(segments) : 0;
+    const double alone = (type.is_complex && cut.warps == 2 ? kByTwosAloneSeconds : cost.alone_seconds) * others;
+    const auto together_seconds = static_cast<double>(shape.teams * shape.lines) * seconds * factor;
+    const double busy = static_cast<double>(shape.rounds()) * std::max(alone, together_seconds) * (1 + at_edges);
+    // Parts of a sector that a block copies come from the cache, where its neighbours' have brought them.
+    const auto together = static_cast<double>(staged ? std::max(shape.lines, kSectorBytes / lines.input_bytes) : shape.lines);
     // Where lanes go across rows, what a block's lines have side by side of a sector.
     const auto touched = [&](std::int64_t sample, std::int64_t row, int bytes) {
         const bool across = lines.near.length > 1 && row != 0 && std::abs(row) < std::abs(sample);
@@ -189,12 +192,13 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
         const double wide = std::max(together * bytes_touched(row, bytes) + kSectorBytes - on, double{kSectorBytes});
         return std::min(wide, static_cast<double>(pitch)) / together;
     };
+    const double rows = static_cast<double>(p.batch.length * p.outer_length());
     const double bytes =
         rows * (static_cast<double>(p.x.n) * touched(p.x.in_stride, lines.near.in, stored_bytes(p.dtype)) +
                 static_cast<double>(p.x.outputs) * touched(p.x.out_stride, lines.near.out, stored_bytes(p.output_dtype)));
-    return kTilesStartSeconds + (repeats ? kTilesEdgeSeconds : 0) +
-           overlapped(busy, bytes / ((ahead ? kAheadShareOfCopy : kTilesShareOfCopy) * device.copy_bytes_per_second),
-                      ahead ? kAheadNorm : kTilesNorm);
+    return cost.start_seconds + (repeats ? kTilesEdgeSeconds : 0) +
+           overlapped(busy, bytes / ((shape.ahead ? kAheadShareOfCopy : kTilesShareOfCopy) * device.copy_bytes_per_second),
+                      shape.ahead ? kAheadNorm : kTilesNorm);
 }
 
 }  // namespace
@@ -202,7 +206,7 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
 bool goes_by_tiles(KernelOf kernel_of, const Problem& p, int warps) {
     if (!slow_kernel(kernel_of, p, warps).tiles) { return false; }
     if (p.has_outer() || p.x.in_stride != 1 || p.x.out_stride != 1) { return true; }
-    return p.output_dtype != p.dtype && !takes_narrow(p, warps);
+    return (p.output_dtype != p.dtype || is_integer(p.dtype)) && !takes_narrow(p, warps);
 }
 
 double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda_abi::Device& device) {

@@ -1,7 +1,6 @@
 // How launches of segments are made.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdlib>
 #include <limits>
 #include <utility>
@@ -90,19 +89,6 @@ Segments segments_of(const Prepared& prepared, const SegmentPlan& plan, const Jo
     return g;
 }
 
-// The fewest lines with which the device has room for all tiles at once, if they are half as many at most: then what is read by
-// parts of sectors comes from the cache, and more multiprocessors work.
-int lines_of_few(const Rows& rows, const Segments& g, const SegmentPlan& plan, int lines, std::int64_t multiprocessors) {
-    std::int64_t others = g.segments;
-    for (const RowAxis& axis : rows.others) { others *= axis.length; }
-    if (others > multiprocessors) { return lines; }
-    const std::int64_t least = divide_up(rows.near.length, multiprocessors / others);
-    const std::int64_t fewest = goes_by_twos(plan.type, plan.cut.warps)
-                                    ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)))
-                                    : least;
-    return 2 * fewest <= lines ? static_cast<int>(fewest) : lines;
-}
-
 using TileStep = std::array<std::int64_t, 2 + Rows::kMostOthers>;
 
 // So many tiles as digits of their order.
@@ -115,13 +101,6 @@ void set_step(int (&to)[2 + Rows::kMostOthers], const Segments& g, std::int64_t 
         to[i] = static_cast<int>(tiles % radix.at(i));
         tiles /= radix.at(i);
     }
-}
-
-// In one round all samples come at once, straight from memory, and with little more it ends sooner; what a boundary repeats comes
-// sooner by way of the stage. Complex samples gain where they are repeated only: (2^19, 64) with 255 taps 332 us, ahead 360, 8,576
-// rows of 735 across memory with 501, nearest, 154 and 126 (H100).
-bool comes_ahead(const Problem& p, std::int64_t tiles, std::int64_t tiles_of_round) {
-    return p.x.boundary != kZero || (!is_complex(p.dtype) && 2 * tiles > 3 * tiles_of_round);
 }
 
 void launch_tiles(const Prepared& prepared, const SegmentPlan& plan, const Job& own, Arguments a, const OnDevice& on_device,
@@ -137,32 +116,23 @@ void launch_tiles(const Prepared& prepared, const SegmentPlan& plan, const Job& 
     const RowOrder order = row_order(p, own);
     g.row_steps.near = order.steps.front();
     std::copy(order.steps.begin() + 1, order.steps.end(), g.row_steps.others);
-    Staging staging = staging_of(p, g.rows, a.in_sample, reinterpret_cast<std::uintptr_t>(a.in), kernel, plan.cut.warps,
-                                 kernel.in_block, prepared.device);
-    const int lines = staging.lines != 0
-                          ? staging.lines
-                          : lines_together(g.rows, a.in_sample, a.out_sample, kernel.in_block, plan.type, plan.cut.warps);
-    const int fewer = lines_of_few(g.rows, g, plan, lines, prepared.device.multiprocessors);
-    if (fewer < lines) { staging = {}; }
-    set_tiles(g.rows, fewer, g.segments);
+    const TilesShape shape = tiles_shape(p, g.rows, {a.in_sample, a.out_sample, reinterpret_cast<std::uintptr_t>(a.in)}, g.segments,
+                                         kernel, plan.cut.warps, kernel.in_block, prepared.device);
+    set_tiles(g.rows, shape.lines, g.segments);
     g.out_by_lines = std::abs(a.out_sample) < std::abs(g.rows.near.out) ? 1 : 0;
     g.near_first = std::abs(g.rows.near.in) < std::abs(a.in_sample) || std::abs(g.rows.near.out) < std::abs(a.out_sample) ? 1 : 0;
-    const std::int64_t multiprocessors = prepared.device.multiprocessors;
-    std::int64_t teams = std::min<std::int64_t>(kernel.in_block / g.rows.lines, divide_up(g.rows.tiles, multiprocessors));
-    const bool ahead = staging.lines != 0 && kernel.may_come_ahead && comes_ahead(p, g.rows.tiles, teams * multiprocessors);
-    if (ahead && teams == 3) { teams = 4; }
-    const std::int64_t blocks = std::min(divide_up(g.rows.tiles, teams), multiprocessors);
-    const auto segments = static_cast<int>(teams) * g.rows.lines;
+    const auto segments = static_cast<int>(shape.teams) * g.rows.lines;
     g.spectrum_in_block = kernel.spectrum_bytes != 0 && p.filters == 1 && g.spectrum_first == 0 ? 1 : 0;
-    g.staged = staging.bytes;
+    g.staged = shape.staging.bytes;
     // As often as a stage's units hold it.
     for (auto i = static_cast<std::size_t>(g.rows.input_bytes); i < sizeof g.rows.constant; ++i) {
         g.rows.constant[i] = g.rows.constant[i - static_cast<std::size_t>(g.rows.input_bytes)];
     }
-    set_step(g.after, g, blocks * teams);
+    set_step(g.after, g, shape.blocks * shape.teams);
     const std::size_t bytes = shared_bytes(kernel, segments) + (g.spectrum_in_block != 0 ? kernel.spectrum_bytes : 0);
-    launch_kernel(ahead ? ahead_kernel(plan.type.is_complex) : kernel.function, static_cast<unsigned>(blocks),
-                  static_cast<unsigned>(32 * plan.cut.warps * segments), bytes + (ahead ? kAheadStageBytes : 0), stream, a, g);
+    launch_kernel(shape.ahead ? ahead_kernel(plan.type.is_complex) : kernel.function, static_cast<unsigned>(shape.blocks),
+                  static_cast<unsigned>(32 * plan.cut.warps * segments), bytes + (shape.ahead ? kAheadStageBytes : 0), stream, a,
+                  g);
 }
 
 // Whether so many clusters in steps would each do the same segment of all its rows, those at the ends, whose samples take longer,

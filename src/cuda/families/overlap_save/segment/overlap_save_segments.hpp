@@ -61,17 +61,24 @@ bool may_come_ahead(const Problem& p, int warps, const Kernel& kernel, int in_bl
 struct Staging {
     int lines = 0, bytes = 0;
 };
-/// Of rows whose first sample is at `address`, samples `in_sample` elements apart.
-Staging staging_of(const Problem& p, const Rows& rows, std::int64_t in_sample, std::uintptr_t address, const Kernel& kernel,
-                   int warps, int in_block, const cuda_abi::Device& device);
+/// Elements from one of a row's samples and outputs to the next, and where the first sample lies.
+struct TilesPlace {
+    std::int64_t in_sample, out_sample;
+    std::uintptr_t address;
+};
+/// How tiles are launched.
+struct TilesShape {
+    int lines = 1;  ///< neighbouring rows, whose segments come and go together
+    Staging staging;
+    bool ahead = false;  ///< by ahead_kernel()
+    std::int64_t tiles = 0, teams = 1, blocks = 1;
 
-/// Complex segments of two warps have code for each, which warps of memory order must not share: their lines are a power of two.
-bool goes_by_twos(const PointType& type, int warps);
-/// How many neighbouring rows' segments come and go together where they are not staged: as many as fill what memory reads at once,
-/// where rows lie closer than samples. Of one warp a segment half of a block's at most, so that others compute while they come; of
-/// more, one team is better than sectors in parts: 511 taps by two warps, (2^20, 64), 8 together 449 us, 4 750 (H100).
-int lines_together(const Rows& rows, std::int64_t in_sample, std::int64_t out_sample, int in_block, const PointType& type,
-                   int warps);
+    /// That a team takes one after the other, at most.
+    [[nodiscard]] std::int64_t rounds() const { return (tiles - 1) / (teams * blocks) + 1; }
+};
+/// Of rows of so many segments each, by a kernel whose blocks hold `in_block` of them.
+TilesShape tiles_shape(const Problem& p, const Rows& rows, const TilesPlace& place, std::int64_t segments, const Kernel& kernel,
+                       int warps, int in_block, const cuda_abi::Device& device);
 
 /// Of those numbers of warps the one that is predicted to be the fastest; 0: none has room.
 int best_warps(KernelOf kernel_of, std::span<const int> warp_counts, const Problem& p, const cuda_abi::Device& device);

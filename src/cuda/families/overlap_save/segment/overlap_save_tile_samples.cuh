@@ -128,8 +128,15 @@ struct LineSamples {
     }
 };
 
-/// The same from a stage, where element t of line l lies at t * kLines + l; what outputs do not read is zero there.
-template <class X, int kWarps, int kLines>
+/// Where byte `offset` of a stage lies that is read line by line: 16 bytes further or less after each four times of 32 bytes, so
+/// that lanes which go along a line meet in a bank by fours, not by eights.
+__device__ __forceinline__ int turned_offset(int offset, int row_bytes) {
+    return row_bytes == 32 ? offset ^ (offset >> 3 & 16) : offset;
+}
+
+/// The same from a stage, where element t of line l lies at t * kLines + l; what outputs do not read is zero there. kTurned: of one
+/// that is read line by line.
+template <class X, int kWarps, int kLines, bool kTurned = false>
 struct StagedSamples {
     const Rows& rows;
     const char* stage;
@@ -139,7 +146,9 @@ struct StagedSamples {
     __device__ __forceinline__ void read(int t, T* re, T* im) const {
         with_samples<X>(rows, [&](auto type) {
             using Raw = decltype(type);
-            const Raw* const from = reinterpret_cast<const Raw*>(stage) + t * kLines + line;
+            const int offset = (t * kLines + line) * static_cast<int>(sizeof(Raw));
+            constexpr int kRowBytes = kLines * static_cast<int>(sizeof(Raw));
+            const Raw* const from = reinterpret_cast<const Raw*>(stage + (kTurned ? turned_offset(offset, kRowBytes) : offset));
             read_points<X, Raw, kWarps, kFrom, kCount>(rows.input_type, re, im,
                                                        [&](auto offset) { return from[decltype(offset)::value * kLines]; });
         });
@@ -172,21 +181,36 @@ __device__ __forceinline__ void read_line(const Samples& samples, T (&re)[32], T
     }
 }
 
-/// Samples [first, needed) of a line, some of which may not lie in the piece, to their places there, by its threads. Those of the
-/// type of sums that do come asynchronously, all at once; of others several loads of a thread are under way: at both ends of short
-/// rows that is what a segment waits for.
+/// Samples that follow each other in a line and lie in the signal as they do there, in their order (1) or backwards (-1), or all at
+/// one place (0).
+struct Stretch {
+    std::int64_t first;  // position of the first one's sample in the signal
+    std::int64_t count;
+    int direction;
+};
+
+/// What a boundary repeats from `position` on, up to where that turns.
+__device__ __forceinline__ Stretch stretch_of(Boundary boundary, std::int64_t position, std::int64_t n) {
+    if (boundary == kNearest || n == 1) { return {position < 0 ? 0 : n - 1, position < 0 ? -position : INT32_MAX, 0}; }
+    // Of kReflect 2n: a b c c b a; of kMirror 2n - 2: a b c b.
+    const std::int64_t period = boundary == kWrap ? n : 2 * n - (boundary == kMirror ? 2 : 0);
+    std::int64_t i = position % period;
+    i += i < 0 ? period : 0;
+    if (i < n) { return {i, n - i, 1}; }
+    return {(boundary == kMirror ? period : period - 1) - i, period - i, -1};
+}
+
+/// Samples [first, needed) of a line, some of which may not lie in the piece, to their places there, by its threads: those before
+/// the piece, in it and behind it, one stretch after the other. Samples of the type of sums come asynchronously, all at once; of
+/// others several loads of a thread are under way: at both ends of short rows that is what a segment waits for.
 template <class X>
 __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* to, std::int64_t line_at, std::int64_t start,
                                        int first, int needed, int thread, int threads) {
-    constexpr int kAtOnce = sizeof(X) > 8 ? 4 : 8;
+    constexpr int kAtOnce = sizeof(X) > 8 ? 8 : 16;
     const std::int64_t length = a.in_last - a.in_first;
     X constant{};
     if (a.boundary == kConstant) { constant = boundary_constant<X>(a); }
-    // Samples [begin, end) lie in memory.
     const bool comes = kOwnType<X> == rows.input_type && reinterpret_cast<std::uintptr_t>(a.in) % sizeof(X) == 0;
-    const int begin = static_cast<int>(min(max(-start, std::int64_t{first}), std::int64_t{needed}));
-    const int end = static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed}));
-    const std::int64_t inside = line_at + (start + begin + thread) * a.in_sample;
     // What is asked of the type is asked last: all else would be there once for each.
     const auto with_type = [&](const auto& body) {
         if constexpr (kIsComplexElement<X>) {
@@ -195,68 +219,64 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
             with_input<X>(rows.input_type, rows.input_bytes, body);
         }
     };
-    if (comes) {
-        const X* from = static_cast<const X*>(a.in) + inside;
-#pragma unroll 4
-        for (int t = begin + thread; t < end; t += threads) {
-            copy_element_async<sizeof(X)>(reinterpret_cast<char*>(to + t), reinterpret_cast<const char*>(from));
-            from += threads * a.in_sample;
+    // Samples [begin, end) lie in memory.
+    const int begin = static_cast<int>(min(max(-start, std::int64_t{first}), std::int64_t{needed}));
+    const int end = static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed}));
+    int next = first;
+#pragma unroll 1
+    while (next < needed) {
+        const bool inside = next >= begin && next < end;
+        const int part_end = next < begin ? begin : inside ? end : needed;
+        Stretch own{a.in_first + start + next, part_end - next, 1};
+        if (!inside && a.boundary <= kConstant) {
+            for (int t = next + thread; t < part_end; t += threads) { to[t] = constant; }
+            next = part_end;
+            continue;
         }
-    } else {
+        if (!inside) { own = stretch_of(a.boundary, own.first, a.n); }
+        const int past = static_cast<int>(min(next + own.count, std::int64_t{part_end}));
+        int t = next + thread;
+        next = past;
+        // Where a sample is not there nobody asked for an output that needs it.
+        std::int64_t at = own.first - a.in_first + own.direction * thread;
+        const int at_step = own.direction * threads;
+        const std::int64_t from = line_at + at * a.in_sample;
+        const std::int64_t from_step = at_step * a.in_sample;
+        const auto is_there = [&] { return static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(length); };
+        if (comes) {
+            const X* sample = static_cast<const X*>(a.in) + from;
+#pragma unroll 4
+            for (; t < past; t += threads) {
+                if (is_there()) {
+                    copy_element_async<sizeof(X)>(reinterpret_cast<char*>(to + t), reinterpret_cast<const char*>(sample));
+                } else {
+                    to[t] = constant;
+                }
+                at += at_step;
+                sample += from_step;
+            }
+            continue;
+        }
         with_type([&](auto type) {
             using Raw = decltype(type);
-            constexpr int kInside = 2 * kAtOnce;
-            const Raw* from = static_cast<const Raw*>(a.in) + inside;
+            const Raw* sample = static_cast<const Raw*>(a.in) + from;
 #pragma unroll 1
-            for (int t = begin + thread; t < end; t += kInside * threads) {
-                Raw raw[kInside];
+            for (; t < past; t += kAtOnce * threads) {
+                Raw raw[kAtOnce];
 #pragma unroll
-                for (int i = 0; i < kInside; ++i) {
-                    raw[i] = t + i * threads < end ? load_element(from) : Raw{};
-                    from += threads * a.in_sample;
+                for (int i = 0; i < kAtOnce; ++i) {
+                    raw[i] = t + i * threads < past && is_there() ? load_element(sample) : Raw{};
+                    at += at_step;
+                    sample += from_step;
                 }
-                X x[kInside];
+                X x[kAtOnce];
                 widen_raw(rows.input_type, raw, x);
 #pragma unroll
-                for (int i = 0; i < kInside; ++i) {
-                    if (t + i * threads < end) { to[t + i * threads] = x[i]; }
+                for (int i = 0; i < kAtOnce; ++i) {
+                    if (t + i * threads < past) { to[t + i * threads] = x[i]; }
                 }
             }
         });
-    }
-    const int outside = needed - first - (end - begin);
-#pragma unroll 1
-    for (int u = thread; u < outside; u += kAtOnce * threads) {
-        std::int64_t from_line[kAtOnce];
-        bool is_there[kAtOnce];
-#pragma unroll
-        for (int i = 0; i < kAtOnce; ++i) {
-            const int t = first + u + i * threads;
-            std::int64_t at = start + (t < begin ? t : t + (end - begin));
-            is_there[i] = at >= 0 && at < length;
-            if (!is_there[i] && a.boundary > kConstant) {
-                at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first;
-                // Where the sample is not there nobody asked for an output that needs it.
-                is_there[i] = at >= 0 && at < length;
-            }
-            from_line[i] = line_at + at * a.in_sample;
-        }
-        X x[kAtOnce];
-        with_type([&](auto type) {
-            using Raw = decltype(type);
-            Raw raw[kAtOnce];
-#pragma unroll
-            for (int i = 0; i < kAtOnce; ++i) {
-                const bool is_read = is_there[i] && u + i * threads < outside;
-                raw[i] = is_read ? load_element(static_cast<const Raw*>(a.in) + from_line[i]) : Raw{};
-            }
-            widen_raw(rows.input_type, raw, x);
-        });
-#pragma unroll
-        for (int i = 0; i < kAtOnce; ++i) {
-            const int t = first + u + i * threads;
-            if (u + i * threads < outside) { to[t < begin ? t : t + (end - begin)] = is_there[i] ? x[i] : constant; }
-        }
     }
     commit_copies();
     wait_copies<0>();
@@ -270,7 +290,7 @@ __device__ __forceinline__ void copy_unit_or_zeros_async(char* to_shared, const 
     const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
     const int ignored = is_read ? 0 : 1;
     if constexpr (kUnit == 16) {
-        asm volatile("{.reg .pred p; setp.ne.s32 p, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, p;}" ::"r"(to),
+        asm volatile("{.reg .pred p; setp.ne.s32 p, %2, 0; cp.async.cg.shared.global.L2::128B [%0], [%1], 16, p;}" ::"r"(to),
                      "l"(from_global), "r"(ignored)
                      : "memory");
     } else {
@@ -287,7 +307,7 @@ __device__ __forceinline__ void copy_unit_or_zeros_async(char* to_shared, const 
 /// The samples of a tile to a stage, kUnit bytes of kLines neighbouring lines at a time, asynchronously; zeros where nothing is
 /// read. By kThreads threads. Returns whether some, a boundary's constants, may have been written by threads themselves, whatever
 /// copies wait for: the same for all of a tile.
-template <int kSamples, int kLines, int kThreads, int kUnit>
+template <int kSamples, int kLines, int kThreads, int kUnit, bool kTurned>
 __device__ __forceinline__ bool fill_stage_by(const Arguments& a, const Segments& g, char* stage, const KeptTile& tile,
                                               int thread) {
     const Rows& rows = g.rows;
@@ -303,7 +323,7 @@ __device__ __forceinline__ bool fill_stage_by(const Arguments& a, const Segments
     const char* const in = static_cast<const char*>(a.in) + tile.in * rows.input_bytes + kUnit * part;
     const std::int64_t pitch = a.in_sample * rows.input_bytes;
     int t = thread >> shift;
-    char* to = stage + kUnit * thread;
+    char* to = stage + (kTurned ? turned_offset(kUnit * thread, row_bytes) : kUnit * thread);
     if (!inside && a.boundary != kZero) {
 #pragma unroll 1
         for (; t < kSamples; t += step) {
@@ -343,12 +363,12 @@ __device__ __forceinline__ bool fill_stage_by(const Arguments& a, const Segments
     return false;
 }
 
-/// The same by units of Segments::staged bytes; kWhole: which are 16.
-template <int kSamples, int kLines, int kThreads, bool kWhole = false>
+/// The same by units of Segments::staged bytes; kWhole: which are 16; kTurned: to be read line by line.
+template <int kSamples, int kLines, int kThreads, bool kWhole = false, bool kTurned = false>
 __device__ __forceinline__ bool fill_stage(const Arguments& a, const Segments& g, char* stage, const KeptTile& tile, int thread) {
-    if (!kWhole && g.staged == 8) { return fill_stage_by<kSamples, kLines, kThreads, 8>(a, g, stage, tile, thread); }
-    if (!kWhole && g.staged == 4) { return fill_stage_by<kSamples, kLines, kThreads, 4>(a, g, stage, tile, thread); }
-    return fill_stage_by<kSamples, kLines, kThreads, 16>(a, g, stage, tile, thread);
+    if (!kWhole && g.staged == 8) { return fill_stage_by<kSamples, kLines, kThreads, 8, kTurned>(a, g, stage, tile, thread); }
+    if (!kWhole && g.staged == 4) { return fill_stage_by<kSamples, kLines, kThreads, 4, kTurned>(a, g, stage, tile, thread); }
+    return fill_stage_by<kSamples, kLines, kThreads, 16, kTurned>(a, g, stage, tile, thread);
 }
 
 }  // namespace tapline::cuda::overlap_save
