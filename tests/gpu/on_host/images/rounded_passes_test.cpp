@@ -114,18 +114,24 @@ void check(const Asked& asked, Random& random) {
     for (std::int64_t line = 0; asked.along > 0 && line < asked.images * asked.rows; ++line) {
         filter_line(wanted, line * asked.columns, 1, asked.columns, p.along, p.constant);
     }
-    const auto prepared = cuda::rounded_passes::prepare_passes(p, device_of(between(0, 1, random) == 0 ? 1 : 132, 9));
     const FencedBuffer fenced(in.data(), in.size() * sizeof(T), between(0, 1, random) == 0);
-    GuardedBuffer out(count * sizeof(T));
-    cuda::rounded_passes::launch_passes(prepared, prepared.tables.data(), out.data(), fenced.data(), nullptr);
-    const auto* const got = reinterpret_cast<const T*>(out.data());
-    for (std::size_t i = 0; i < count; ++i) {
-        ASSERT_EQ(got[i], wanted[i]) << "output " << i << " of " << asked.images << " x " << asked.rows << " x " << asked.columns
-                                     << ", weights " << asked.down << " x " << asked.along << ", kind "
-                                     << static_cast<int>(asked.kind) << ", image " << static_cast<int>(asked.image) << ", type "
-                                     << static_cast<int>(asked.dtype) << ", boundary " << static_cast<int>(asked.boundary);
+    for (const int single_to_double : {2, 64}) {  // in double, and in whole numbers
+        cuda_abi::Device device = device_of(between(0, 1, random) == 0 ? 1 : 132, 9);
+        device.single_to_double = single_to_double;
+        const auto prepared = cuda::rounded_passes::prepare_passes(p, device);
+        ASSERT_EQ(prepared.in_double != nullptr, single_to_double == 2);
+        GuardedBuffer out(count * sizeof(T));
+        cuda::rounded_passes::launch_passes(prepared, prepared.tables.data(), out.data(), fenced.data(), nullptr);
+        const auto* const got = reinterpret_cast<const T*>(out.data());
+        for (std::size_t i = 0; i < count; ++i) {
+            ASSERT_EQ(got[i], wanted[i]) << "output " << i << " of " << asked.images << " x " << asked.rows << " x "
+                                         << asked.columns << ", weights " << asked.down << " x " << asked.along << ", kind "
+                                         << static_cast<int>(asked.kind) << ", image " << static_cast<int>(asked.image) << ", type "
+                                         << static_cast<int>(asked.dtype) << ", boundary " << static_cast<int>(asked.boundary)
+                                         << ", f32 operations for one of f64 " << single_to_double;
+        }
+        EXPECT_TRUE(out.guards_intact());
     }
-    EXPECT_TRUE(out.guards_intact());
 }
 
 void check(const Asked& asked, Random& random) {
