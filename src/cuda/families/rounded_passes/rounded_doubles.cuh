@@ -8,23 +8,46 @@ namespace tapline::cuda::rounded_passes {
 /// Under the first taps of a thread's run: the samples that its outputs share move along in registers.
 constexpr int kHeld = 2 * kRun - 1;
 
-/// Adds some taps, of those from `first` on, to a run's sums; sample(j) is the next one, that tap `first` + j brings.
-template <class Sample>
+/// Adds taps from `first` on, as many as a run has outputs or, kAll = false, those that are left; sample(j) is the next one, that
+/// tap `first` + j brings.
+template <bool kAll, class Sample>
 __device__ __forceinline__ void add_taps(const DoublesArguments& a, int which, int first, double (&held)[kHeld],
                                          double (&sums)[kRun], const Sample& sample) {
-    const int taps = a.passes.pass[which].taps;
 #pragma unroll
     for (int j = 0; j < kRun; ++j) {
-        if (first + j < taps) {
+        if (kAll || first + j < a.passes.pass[which].taps) {
             held[kRun - 1 + j] = sample(j);
             const double weight = a.weights[which][first + j];
 #pragma unroll
             for (int i = 0; i < kRun; ++i) { sums[i] = fma(weight, held[i + j], sums[i]); }
         }
     }
+    if constexpr (kAll) {
 #pragma unroll
-    for (int i = 0; i < kRun - 1; ++i) { held[i] = held[kRun + i]; }
+        for (int i = 0; i < kRun - 1; ++i) { held[i] = held[kRun + i]; }
+    }
 }
+
+/// Runs of lines, lanes across the lines (kDown) or along them: those of a thread, one after the other, without dividing.
+struct Runs {
+    int major, minor;
+    int by_major, by_minor, minors;
+
+    __device__ explicit Runs(int of_minor)
+        : major(static_cast<int>(threadIdx.x) / of_minor),
+          minor(static_cast<int>(threadIdx.x) - major * of_minor),
+          by_major(kThreads / of_minor),
+          by_minor(kThreads - by_major * of_minor),
+          minors(of_minor) {}
+    __device__ void next() {
+        major += by_major;
+        minor += by_minor;
+        if (minor >= minors) {
+            minor -= minors;
+            ++major;
+        }
+    }
+};
 
 /// 2^52 more than a sample has it in its lowest bits.
 __device__ __forceinline__ double as_double(unsigned sample, double zero) {
@@ -46,28 +69,33 @@ __device__ __forceinline__ void sum_down(const DoublesArguments& all, const std:
     const double zero = all.zero;
     // Beyond the ends there is the constant before the second pass, not what the first one makes of it.
     const bool constant_ends = a.pass[1].taps > 0 && a.pass[1].boundary <= kConstant;
-    const int units = lines * ((rows + kRun - 1) / kRun);
+    const int runs = (rows + kRun - 1) / kRun;
+    const int taps = a.pass[0].taps;
 #pragma unroll 1
-    for (int unit = static_cast<int>(threadIdx.x); unit < units; unit += kThreads) {
-        const int run = unit / lines;
-        const int column = unit - run * lines;
-        const int at = kRun * run * a.in_pitch + column;
-        const std::uint16_t* from = samples + at;
+    for (Runs at(lines); at.major < runs; at.next()) {
+        const int place = kRun * at.major * a.in_pitch + at.minor;
+        const std::uint16_t* from = samples + place;
         double held[kHeld] = {};
         double sums[kRun] = {};
 #pragma unroll
         for (int i = 0; i < kRun - 1; ++i) { held[i] = as_double(from[i * a.in_pitch], zero); }
         from += (kRun - 1) * a.in_pitch;
+        const auto sample = [&](int j) { return as_double(from[j * a.in_pitch], zero); };
+        int first = 0;
 #pragma unroll 1
-        for (int first = 0; first < a.pass[0].taps; first += kRun) {
-            add_taps(all, 0, first, held, sums, [&](int j) { return as_double(from[j * a.in_pitch], zero); });
+        for (; first + kRun <= taps; first += kRun) {
+            add_taps<true>(all, 0, first, held, sums, sample);
             from += kRun * a.in_pitch;
         }
-        const int x = first_column + column;
-        const bool outside = constant_ends && (x < 0 || x >= a.columns);
+        add_taps<false>(all, 0, first, held, sums, sample);
+        std::uint16_t* const to = between + place;
+        const int x = first_column + at.minor;
+        if (constant_ends && (x < 0 || x >= a.columns)) {
 #pragma unroll
-        for (int i = 0; i < kRun; ++i) {
-            between[at + i * a.in_pitch] = static_cast<std::uint16_t>(outside ? a.constant : cut_off<kBytes>(all, 0, sums[i]));
+            for (int i = 0; i < kRun; ++i) { to[i * a.in_pitch] = static_cast<std::uint16_t>(a.constant); }
+        } else {
+#pragma unroll
+            for (int i = 0; i < kRun; ++i) { to[i * a.in_pitch] = static_cast<std::uint16_t>(cut_off<kBytes>(all, 0, sums[i])); }
         }
     }
 }
@@ -82,35 +110,38 @@ __device__ __forceinline__ void sum_along(const DoublesArguments& all, const std
         const unsigned word = i < 2 ? v.x : i < 4 ? v.y : i < 6 ? v.z : v.w;
         return as_double(i % 2 == 0 ? word & 0xffff : word >> 16, zero);
     };
-    const int runs = (columns + kRun - 1) / kRun;
+    const int taps = a.pass[1].taps;
 #pragma unroll 1
-    for (int unit = static_cast<int>(threadIdx.x); unit < rows * runs; unit += kThreads) {
-        const int row = unit / runs;
-        const int at = row * a.in_pitch + kRun * (unit - row * runs);
-        const auto* from = reinterpret_cast<const uint4*>(between + at);
+    for (Runs at((columns + kRun - 1) / kRun); at.major < rows; at.next()) {
+        const int place = at.major * a.in_pitch + kRun * at.minor;
+        const auto* from = reinterpret_cast<const uint4*>(between + place);
         uint4 here = from[0];
         double held[kHeld] = {};
         double sums[kRun] = {};
 #pragma unroll
         for (int i = 0; i < kRun - 1; ++i) { held[i] = sample_of(here, i); }
+        uint4 next{};
+        const auto sample = [&](int j) { return j == 0 ? sample_of(here, kRun - 1) : sample_of(next, j - 1); };
+        int first = 0;
 #pragma unroll 1
-        for (int first = 0; first < a.pass[1].taps; first += kRun) {
-            ++from;
-            const uint4 next = first + 1 < a.pass[1].taps ? *from : uint4{};
-            add_taps(all, 1, first, held, sums, [&](int j) { return j == 0 ? sample_of(here, kRun - 1) : sample_of(next, j - 1); });
+        for (; first + kRun <= taps; first += kRun) {
+            next = *++from;
+            add_taps<true>(all, 1, first, held, sums, sample);
             here = next;
         }
+        if (first + 1 < taps) { next = *++from; }
+        add_taps<false>(all, 1, first, held, sums, sample);
         unsigned made[kRun];
 #pragma unroll
         for (int i = 0; i < kRun; ++i) { made[i] = cut_off<kBytes>(all, 1, sums[i]); }
-        *reinterpret_cast<uint4*>(out + at) =
+        *reinterpret_cast<uint4*>(out + place) =
             uint4{made[0] | made[1] << 16, made[2] | made[3] << 16, made[4] | made[5] << 16, made[6] | made[7] << 16};
     }
 }
 
 /// A tile of an image. In shared memory all numbers have 16 bits: samples, over which outputs lie, then what is between the passes.
 template <int kBytes>
-__global__ void __launch_bounds__(kThreads, 3) doubles_kernel(const __grid_constant__ DoublesArguments all) {
+__global__ void __launch_bounds__(kThreads, 4) doubles_kernel(const __grid_constant__ DoublesArguments all) {
     extern __shared__ __align__(128) char shared[];
     const PassesArguments& a = all.passes;
     const unsigned of_image = static_cast<unsigned>(a.tiles_down) * static_cast<unsigned>(a.tiles_across);

@@ -21,15 +21,18 @@ using cuda_abi::RoundedPasses;
 constexpr std::int64_t kMostSide = std::int64_t{1} << 30;
 constexpr double kTwoTo32 = 4294967296.0;
 constexpr int kMostFraction[2] = {24, 16};  // bits of a sum behind its point: what is left of 32 beside a sample's
-constexpr double kStartSeconds = 3e-6;
-// Of the time, beside a copy's, by the bytes of a sample: of whole weights, and of real ones where most sums are in doubt, with
-// what each further product of a line takes of that.
-constexpr double kWholeCopies[2] = {5, 4};
-constexpr double kRealCopies[2] = {12, 20};
-constexpr double kFurtherStep = 0.5;
+// What passes take (H200, 4096 x 4096 at random): beside a launch's seconds, times that of a copy, by the bytes of a sample, and as
+// much again for each further product of a line. Whole weights u8 59, 71 with 33 of them, i16 89 and 111 us; real ones, some of
+// whose sums are in doubt, u8 106 with 25, i16 169 and with 49 285.
+constexpr double kWholeSeconds = 6e-6, kRealSeconds = 9e-6;
+constexpr double kWholeCopies[2] = {7.5, 5.7}, kWholeStepCopies[2] = {2.6, 2.6};
+constexpr double kRealCopies[2] = {15.6, 12.5}, kRealStepCopies[2] = {5, 10};
+// Of sums in double, in multiply-adds of an output: of its own, by the bytes of a sample, of a pass and of a tap. 9 x 9 taps 79 and
+// 88 us, 25 x 25 130 and 139.
+constexpr double kDoublesSeconds = 6e-6;
+constexpr double kOutputCost[2] = {34, 42}, kPassCost = 8, kTapCost = 1.45;
 constexpr double kTwoTo52 = 4503599627370496.0;
-constexpr double kWideCopies = 1.5, kBesideTaps = 4;  // of sums in double: the least time, and what an output takes besides
-constexpr double kLeastOffset = 4;                    // which rounding sums down, twice, cannot reach
+constexpr double kLeastOffset = 4;  // which rounding sums down, twice, cannot reach
 
 [[noreturn]] void refuse(const char* why) { throw CudaError(Code::unsupported, std::string("rounded passes: ") + why); }
 
@@ -231,27 +234,40 @@ std::size_t choose_tiles(PassesArguments& a, std::int64_t images, const cuda_abi
     return shared_bytes;
 }
 
+double outputs_of(const RoundedPasses& p) { return static_cast<double>(p.images) * static_cast<double>(p.rows * p.columns); }
+
+double seconds_in_double(const PassesArguments& a, const RoundedPasses& p, const Samples& samples, const cuda_abi::Device& device) {
+    double cost = kOutputCost[samples.bytes - 1];
+    for (const PassArguments& pass : a.pass) { cost += pass.taps > 0 ? kPassCost + kTapCost * pass.taps : 0; }
+    if (a.pass[0].taps > 0 && a.pass[1].taps > 0) {  // the second one's surroundings
+        cost += kTapCost * a.pass[0].taps * static_cast<double>(a.pass[1].taps - 1) / a.tile_columns;
+    }
+    return kDoublesSeconds + 2 * cost * outputs_of(p) * device.single_to_double / device.peak_flops;
+}
+
+double seconds_in_bytes(const PassesArguments& a, const RoundedPasses& p, const Samples& samples, bool whole,
+                        const cuda_abi::Device& device) {
+    const int which = samples.bytes - 1;
+    const int further = std::max(a.pass[0].steps, a.pass[1].steps) - 1;
+    const double copies =
+        whole ? kWholeCopies[which] + kWholeStepCopies[which] * further : kRealCopies[which] + kRealStepCopies[which] * further;
+    const double moved = 2 * samples.bytes * outputs_of(p);
+    return (whole ? kWholeSeconds : kRealSeconds) + copies * moved / device.copy_bytes_per_second;
+}
+
 void prepare_doubles(Prepared& prepared, const RoundedPasses& p, const Samples& samples, bool whole,
                      const cuda_abi::Device& device) {
     PassesArguments& a = prepared.arguments.passes;
     prepared.arguments.zero = kTwoTo52 + samples.flip();
-    double products = 0;
     for (const int which : {0, 1}) {
         const RoundedPass& pass = which == 0 ? p.down : p.along;
         std::copy_n(pass.weights, pass.taps, prepared.arguments.weights[which]);
         prepared.arguments.scale[which] = whole && pass.divisor == 1 ? 1 : (1 + kNudge) / pass.divisor;
-        products += pass.taps > 0 ? pass.taps + kBesideTaps : 0;
     }
     prepared.shared_bytes =
         choose_tiles(a, p.images, device, [&](int rows, int columns) { return set_wide_tiles(a, rows, columns); });
     prepared.in_double = doubles_kernel_of(samples.bytes);
-    if (a.pass[0].taps > 0 && a.pass[1].taps > 0) {
-        products += (a.pass[0].taps + kBesideTaps) * static_cast<double>(a.pass[1].taps - 1) / a.tile_columns;
-    }
-    const double outputs = static_cast<double>(p.images) * static_cast<double>(p.rows * p.columns);
-    const double moved = 2.0 * samples.bytes * outputs / device.copy_bytes_per_second;
-    prepared.seconds =
-        kStartSeconds + std::max(kWideCopies * moved, 2 * products * outputs * device.single_to_double / device.peak_flops);
+    prepared.seconds = seconds_in_double(a, p, samples, device);
 }
 
 void prepare_bytes(Prepared& prepared, const RoundedPasses& p, const Samples& samples, bool whole, const cuda_abi::Device& device) {
@@ -264,11 +280,8 @@ void prepare_bytes(Prepared& prepared, const RoundedPasses& p, const Samples& sa
     append_table(prepared.tables, down, parts, a.table_words);
     append_table(prepared.tables, along, parts, a.table_words);
     prepared.kernel = kernel_of(samples.bytes, whole);
-    const double moved = 2.0 * samples.bytes * static_cast<double>(p.images) * static_cast<double>(p.rows * p.columns);
-    const int steps = std::max(a.pass[0].steps, a.pass[1].steps);
-    const double copies =
-        whole ? kWholeCopies[samples.bytes - 1] : kRealCopies[samples.bytes - 1] * (1 + kFurtherStep * (steps - 1));
-    prepared.seconds = kStartSeconds + copies * moved / device.copy_bytes_per_second;
+    prepared.in_double = nullptr;
+    prepared.seconds = seconds_in_bytes(a, p, samples, whole, device);
 }
 
 void check_sizes(const RoundedPasses& p) {
@@ -307,9 +320,8 @@ Prepared prepare_passes(const RoundedPasses& p, const cuda_abi::Device& device) 
         (static_cast<std::uint32_t>(static_cast<std::int64_t>(p.constant)) ^ a.flip) & (samples.bytes == 1 ? 0xff : 0xffff);
     if (p.down.taps > 0) { set_pass(a.pass[0], p.down, samples, whole); }
     if (p.along.taps > 0) { set_pass(a.pass[1], p.along, samples, whole); }
-    if (has_fast_double(device)) {
-        prepare_doubles(prepared, p, samples, whole, device);
-    } else {
+    if (has_fast_double(device)) { prepare_doubles(prepared, p, samples, whole, device); }
+    if (prepared.in_double == nullptr || seconds_in_bytes(a, p, samples, whole, device) < prepared.seconds) {
         prepare_bytes(prepared, p, samples, whole, device);
     }
     const std::int64_t blocks = p.images * a.tiles_down * a.tiles_across;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <climits>
+#include <type_traits>
 
 #include "cuda/families/bytes/byte_fragments.cuh"
 #include "cuda/families/rounded_passes/rounded_passes.hpp"
@@ -81,39 +82,44 @@ __device__ __forceinline__ void load_words(const PassesArguments& a, std::int64_
     }
 }
 
+/// boundary_index() of 32 bits, without a call inside and up to a line's length outside.
+__device__ __forceinline__ int near_index(Boundary boundary, int position, int n) {
+    int index = position;
+    if (position < 0 || position >= n) {
+        if (boundary <= kConstant) { return -1; }
+        const bool before = position < 0;
+        index = before ? 0 : n - 1;  // nearest
+        if (boundary == kReflect) { index = before ? -1 - position : 2 * n - 1 - position; }
+        if (boundary == kMirror) { index = before ? -position : 2 * n - 2 - position; }
+        if (boundary == kWrap) { index = before ? position + n : position - n; }
+        if (index < 0 || index >= n) { index = static_cast<int>(boundary_index(boundary, position, n)); }
+    }
+    return index;
+}
+
 /// The same one by one, where some lie beyond the ends.
 template <class S>
-__device__ __noinline__ void load_at_edge(const PassesArguments& a, std::int64_t image, int row, int column,
-                                          std::uint32_t (&to)[4][S::kPlanes]) {
-    int rows[4];
+__device__ __forceinline__ void load_at_edge(const PassesArguments& a, std::int64_t image, int row, int column,
+                                             std::uint32_t (&to)[4][S::kPlanes]) {
+    constexpr int kBytes = S::kPlanes;
+    using Sample = std::conditional_t<kBytes == 1, std::uint8_t, std::uint16_t>;
     int columns[4];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-        rows[i] = static_cast<int>(boundary_index(a.pass[0].boundary, row + i, a.rows));
-        columns[i] = static_cast<int>(boundary_index(a.pass[1].boundary, column + i, a.columns));
-    }
+    for (int i = 0; i < 4; ++i) { columns[i] = near_index(a.pass[1].boundary, column + i, a.columns); }
     unsigned values[4][4];
 #pragma unroll
-    for (int i = 0; i < 16; ++i) {
-        const int y = rows[i / 4];
-        const int x = columns[i % 4];
-        const bool there = y >= 0 && x >= 0;
-        const std::int64_t from = image + y * a.in_row + x;
-        if constexpr (S::kPlanes == 1) {
-            values[i / 4][i % 4] = there ? __ldg(static_cast<const std::uint8_t*>(a.in) + from) : a.constant;
-        } else {
-            values[i / 4][i % 4] = there ? __ldg(static_cast<const std::uint16_t*>(a.in) + from) ^ a.flip : a.constant;
-        }
+    for (int r = 0; r < 4; ++r) {
+        const int y = near_index(a.pass[0].boundary, row + r, a.rows);
+        const Sample* const from = static_cast<const Sample*>(a.in) + image + y * a.in_row;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) { values[r][i] = y >= 0 && columns[i] >= 0 ? __ldg(from + columns[i]) ^ a.flip : a.constant; }
     }
 #pragma unroll
     for (int r = 0; r < 4; ++r) {
+        const unsigned low = values[r][0] | values[r][1] << 16;
+        const unsigned high = values[r][2] | values[r][3] << 16;
 #pragma unroll
-        for (int plane = 0; plane < S::kPlanes; ++plane) {
-            unsigned word = 0;
-#pragma unroll
-            for (int i = 0; i < 4; ++i) { word |= (values[r][i] >> (8 * plane) & 255) << (8 * i); }
-            to[r][plane] = word;
-        }
+        for (int plane = 0; plane < kBytes; ++plane) { to[r][plane] = __byte_perm(low, high, plane == 0 ? 0x6420 : 0x7531); }
     }
 }
 
