@@ -11,21 +11,11 @@ from tapline._gpu.libraries import c_strides
 
 _TYPES = frozenset({"uint8", "uint16", "int16"})
 
-# What one execution for each line takes is less (H100): of bytes whose lines all go by the kernel for bytes, 4096 x 4096 under 25
-# weights 46 us instead of 97; and of means of int16 volumes.
-_MOST_BESIDE_BYTES = 900_000
-_MOST_OF_MEANS_OF_VOLUMES = 2_000_000
+# Of so few pixels an execution takes what a launch does: the fewer the better, whatever is predicted of them.
+_FEW_PIXELS = 400_000
 
-# Sums of real weights that lie near whole numbers take all bytes of the weights, and flat parts and ramps are looked for: of int16,
-# 4096 x 4096 under a Gaussian of sigma 1 such images take longer than what this replaces. Fewer pixels gain in any case. So do 25
-# weights, which one product holds (H200, sigma 3 over both axes: random 174 us for 309, flat 257 for 318, a ramp 274 for 324, half
-# of it zeros 305 for 308), and lines of many more (sigma 9 across memory 168 to 280 us for 342 to 364, along it 149 to 249 for 246
-# to 253). Between them, or with 49 over both axes, some gain and some lose: random 292 for 373, half of it zeros 479 for 367.
-_MOST_OF_REAL_WEIGHTS = 400_000
-_OF_ONE_PRODUCT = 25
-_MANY_ACROSS = range(65, 129)
-_MANY_ALONG = range(73, 90)
-_LEAST_SIDE = 64  # that tiles fill
+# Kernels for signals and for bytes take less than predicted (H200: of uint8, 4096 x 4096 under 9 weights 39 us for 57 by direct_bytes).
+_SURELY_SOONER = 0.8
 
 # Sums of whole multiples over both axes at once are slow only there: sobel of int16, 2,963 x 2,963, takes 86 us instead of 54, but
 # 2,006 x 2,006 18 instead of 31.
@@ -53,8 +43,8 @@ def rounded_passes(place, to, lines, constant):
         return None
     if any(len(line.axes) != 1 or not _is_taken(line, constant, place.dtype) for line in lines):
         return None
-    if len(lines) == 1:
-        alone = _arranged(place, to, lines, constant) if _has_many_real(place, lines) else None
+    if len(lines) == 1:  # of bytes a kernel of their own does one
+        alone = _arranged(place, to, lines, constant) if place.dtype != "uint8" else None
         return None if alone is None else [(lines[0], alone)]
     if _may_change_places(lines, constant):
         if len(lines) == 3:  # as one mask they are summed at once
@@ -71,31 +61,15 @@ def rounded_passes(place, to, lines, constant):
     return None if both is None else [(lines[0], _arranged(place, between, lines[:1], constant)), (lines[1], both)]
 
 
-def are_sooner(place, lines, others):
-    """Whether rounded_passes() take less than `others`, the names of the algorithms that would do the lines one by one."""
+def are_sooner(place, lines, rounded, others):
+    """Whether a program with rounded_passes() in it is sooner than another one."""
     pixels = math.prod(place.shape)
     if _are_whole_multiples(lines):
         return pixels > _LEAST_OF_WHOLE_SUMS and place.shape[-1] % _PIXELS_OF_A_WORD != 0
-    if len(lines) == 1:
+    if len(lines) > 1 and pixels <= _FEW_PIXELS:
         return True
-    if any(line.divisor == 1 for line in lines) and pixels > _MOST_OF_REAL_WEIGHTS:
-        return _has_many_real(place, lines)
-    if set(others) == {"direct_bytes"}:
-        return pixels <= _MOST_BESIDE_BYTES
-    means_of_volume = place.dtype == "int16" and len(lines) == 3 and all(line.divisor > 1 for line in lines)
-    return not means_of_volume or pixels <= _MOST_OF_MEANS_OF_VOLUMES
-
-
-def _has_many_real(place, lines):
-    """Whether these are lines of so many real weights over int16 that sums in double take longer, whatever the samples are."""
-    if place.dtype != "int16" or min(place.shape) < _LEAST_SIDE or _are_whole_multiples(lines) or len(lines) > 2:
-        return False
-    if any(line.divisor != 1 for line in lines):
-        return False
-    if all(line.weights.size == _OF_ONE_PRODUCT for line in lines):
-        return True
-    along = lines[0].axes[0] == len(place.shape) - 1
-    return len(lines) == 1 and lines[0].weights.size in (_MANY_ALONG if along else _MANY_ACROSS)
+    surely = _SURELY_SOONER if len(lines) == 1 or "direct_bytes" in others.algorithms() else 1
+    return rounded.seconds < surely * others.seconds
 
 
 def _are_whole_multiples(lines):

@@ -130,15 +130,16 @@ class _Program:
 
 def _program(place, to, lines, constant, unit_sums):
     best = _of_lines(place, to, [(line, None) for line in lines], constant)
-    passes = rounded_passes(place, to, lines, constant)
-    if passes is not None and (best is None or are_sooner(place, lines, best.algorithms())):
-        return _of_lines(place, to, passes, constant)
     fuses = (place.dtype == to.dtype and place.dtype in _FUSED_TYPES) or _are_sums_of_integers(place.dtype, to.dtype, lines)
     fusions = _fusions(lines, constant, unit_sums) if fuses else []
     for fused in fusions:
         other = _of_lines(place, to, [(line, None) for line in fused], constant)
         if best is None or (other is not None and other.seconds < best.seconds):
             best = other
+    passes = rounded_passes(place, to, lines, constant)
+    rounded = None if passes is None else _of_lines(place, to, passes, constant)
+    if best is None or (rounded is not None and are_sooner(place, lines, rounded, best)):
+        return rounded
     return best
 
 

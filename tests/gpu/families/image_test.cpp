@@ -169,6 +169,16 @@ TEST_F(ImagesOnGpu, RowsColumnsAndPlanesByOtherRungs) {
     }
 }
 
+// Planes go by rungs whose errors stay local where images do: transforms have a sample's in the whole tile.
+TEST_F(ImagesOnGpu, PlanesOfFewTapsStayLocal) {
+    for (const std::int64_t height : {7, 9}) {
+        const ImageProblem p{.height = 2000, .width = 2000, .channels = 3, .mask_height = height, .mask_width = 9};
+        const std::vector<float> taps(static_cast<std::size_t>(taps_extent(p)), 1.0F);
+        const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "image_planes"});
+        EXPECT_EQ(plan.details().find("_fft") != std::string::npos, height == 9) << plan.details();
+    }
+}
+
 // Complex images backwards, turned and with gaps are signals, too: of two channels whose pixels lie apart.
 TEST_F(ImagesOnGpu, LinesOverComplexImagesInAnyOrder) {
     constexpr std::int64_t kHeight = 61, kWidth = 37, kImages = 2;

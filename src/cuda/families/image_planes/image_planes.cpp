@@ -57,7 +57,7 @@ Requires: two channels or more, side by side, under one mask; real samples; whol
 Limited by: the passes, and what limits the planes' rung
 )"};
 
-    ImagePlanes() : Rung(kHead, {.source = "src/cuda/families/image_planes/image_planes.cu", .rank = 2, .is_local = 0}) {}
+    ImagePlanes() : Rung(kHead, {.source = "src/cuda/families/image_planes/image_planes.cu", .rank = 2}) {}
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.channels.length < 2 || !p.has_packed_pixels() || p.channels.in_stride != 1 || p.channels.out_stride != 1) {
@@ -69,7 +69,7 @@ Limited by: the passes, and what limits the planes' rung
         if (input_bytes(p, 1) + output_bytes(p, 1) > device.memory_bytes / 2 && device.memory_bytes > 0) {
             return "the planes of an image need more than half of the device's memory";
         }
-        return best_rung(planes_of(p, p.batch.length), device).rung < 0 ? "no rung takes the planes" : "";
+        return best_rung(planes_of(p, p.batch.length), device, asks_for_local(p)).rung < 0 ? "no rung takes the planes" : "";
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
@@ -89,7 +89,7 @@ Limited by: the passes, and what limits the planes' rung
         return (stored_bytes(p.dtype) == 1 ? kAroundBytesSeconds : kAroundSeconds) +
                kImageSeconds * static_cast<double>(p.batch.length) + passing(input_bytes(p, p.batch.length), p.dtype) +
                passing(output_bytes(p, p.batch.length), p.output_dtype) +
-               kTimesInner * best_rung(planes_of(p, p.batch.length), device).seconds;
+               kTimesInner * best_rung(planes_of(p, p.batch.length), device, asks_for_local(p)).seconds;
     }
 
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
@@ -106,7 +106,7 @@ Limited by: the passes, and what limits the planes' rung
         chosen->from_planes = image_planes_rung::from_planes(stored_bytes(p.output_dtype));
         load_kernel(chosen->to_planes);
         load_kernel(chosen->from_planes);
-        chosen->inner = prepare_inside(planes_of(p, chosen->images), prepared.given.taps, prepared.device);
+        chosen->inner = prepare_inside(planes_of(p, chosen->images), prepared.given.taps, prepared.device, asks_for_local(p));
         return chosen;
     }
 

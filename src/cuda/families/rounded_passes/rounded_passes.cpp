@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/families/common/types.hpp"
 #include "cuda/launch.hpp"
 
 namespace tapline::cuda::rounded_passes {
@@ -19,9 +20,19 @@ using cuda_abi::RoundedPasses;
 
 constexpr std::int64_t kMostSide = std::int64_t{1} << 30;
 constexpr double kTwoTo32 = 4294967296.0;
-constexpr int kMostFraction[2] = {24, 16};             // bits of a sum behind its point: what is left of 32 beside a sample's
-constexpr double kStartSeconds = 3e-6, kCopies = 2.5;  // of the time, beside a copy's
-constexpr double kLeastOffset = 4;                     // which rounding sums down, twice, cannot reach
+constexpr int kMostFraction[2] = {24, 16};  // bits of a sum behind its point: what is left of 32 beside a sample's
+// What passes take (H200, 4096 x 4096 at random): beside a launch's seconds, times that of a copy, by the bytes of a sample, and as
+// much again for each further product of a line. Whole weights u8 59, 71 with 33 of them, i16 89 and 111 us; real ones, some of
+// whose sums are in doubt, u8 106 with 25, i16 169 and with 49 285.
+constexpr double kWholeSeconds = 6e-6, kRealSeconds = 9e-6;
+constexpr double kWholeCopies[2] = {7.5, 5.7}, kWholeStepCopies[2] = {2.6, 2.6};
+constexpr double kRealCopies[2] = {15.6, 12.5}, kRealStepCopies[2] = {5, 10};
+// Of sums in double, in multiply-adds of an output: of its own, by the bytes of a sample, of a pass and of a tap. 9 x 9 taps 79 and
+// 88 us, 25 x 25 130 and 139.
+constexpr double kDoublesSeconds = 6e-6;
+constexpr double kOutputCost[2] = {34, 42}, kPassCost = 8, kTapCost = 1.45;
+constexpr double kTwoTo52 = 4503599627370496.0;
+constexpr double kLeastOffset = 4;  // which rounding sums down, twice, cannot reach
 
 [[noreturn]] void refuse(const char* why) { throw CudaError(Code::unsupported, std::string("rounded passes: ") + why); }
 
@@ -52,17 +63,20 @@ bool bytes_of(std::int64_t number, Bytes& to) {
     return number == 0;
 }
 
-void set_whole(PassArguments& to, WeightBytes& bytes, const RoundedPass& pass, const Samples& samples) {
-    double sum = 0;
+void check_whole(const RoundedPass& pass, const Samples& samples) {
     double magnitude = 0;
-    for (int t = 0; t < pass.taps; ++t) {
-        sum += pass.weights[t];
-        magnitude += std::fabs(pass.weights[t]);
-        bytes[static_cast<std::size_t>(t)][0] = static_cast<std::int8_t>(pass.weights[t]);
-    }
+    for (int t = 0; t < pass.taps; ++t) { magnitude += std::fabs(pass.weights[t]); }
     const double largest = magnitude * samples.largest();
     // The quotient by a product with the inverse is exact up to there.
     if (largest >= kMostSide || (pass.divisor > 1 && largest * pass.divisor >= kTwoTo32)) { refuse("sums are too large"); }
+}
+
+void set_whole(PassArguments& to, WeightBytes& bytes, const RoundedPass& pass, const Samples& samples) {
+    double sum = 0;
+    for (int t = 0; t < pass.taps; ++t) {
+        sum += pass.weights[t];
+        bytes[static_cast<std::size_t>(t)][0] = static_cast<std::int8_t>(pass.weights[t]);
+    }
     to.offset = static_cast<std::uint32_t>(-static_cast<std::int64_t>(sum * samples.flip()));
     const auto divisor = static_cast<std::uint64_t>(pass.divisor);
     to.inverse = divisor == 1 ? 0 : static_cast<std::uint32_t>(((std::uint64_t{1} << 32) + divisor - 1) / divisor);
@@ -111,14 +125,12 @@ bool set_real(PassArguments& to, WeightBytes& bytes, const RoundedPass& pass, co
     return true;
 }
 
-// The weights' bytes of one pass; none where there is none.
-WeightBytes set_pass(PassesArguments& a, int which, const RoundedPass& pass, const Samples& samples, bool whole) {
-    PassArguments& to = a.pass[which];
+// Refuses sums that the type does not hold.
+void set_pass(PassArguments& to, const RoundedPass& pass, const Samples& samples, bool whole) {
     to.taps = pass.taps;
     to.origin = pass.origin;
     to.boundary = pass.boundary;
     to.steps = (pass.taps + kGroup - 1 + kStepTaps - 1) / kStepTaps;
-    WeightBytes bytes(static_cast<std::size_t>(pass.taps));
     double magnitude = 0;
     double total = 0;
     bool has_negative = false;
@@ -130,8 +142,8 @@ WeightBytes set_pass(PassesArguments& a, int which, const RoundedPass& pass, con
         has_negative = has_negative || weight < 0;
     }
     if (whole) {
-        set_whole(to, bytes, pass, samples);
-        return bytes;
+        check_whole(pass, samples);
+        return;
     }
     to.keeps_flat = std::fabs(total - 1) < kNudge / 2 ? 1 : 0;
     const std::vector<double> weights(pass.weights, pass.weights + pass.taps);
@@ -140,6 +152,16 @@ WeightBytes set_pass(PassesArguments& a, int which, const RoundedPass& pass, con
     to.origin_of_even = pass.taps / 2;
     const double reached = samples.largest() * magnitude * (1 + kNudge);
     if (samples.has_sign ? reached > 32768.5 : has_negative || reached >= samples.largest() + 1) { refuse("sums leave the type"); }
+}
+
+// The weights' bytes of one pass; none where there is none.
+WeightBytes bytes_of_pass(PassArguments& to, const RoundedPass& pass, const Samples& samples, bool whole) {
+    WeightBytes bytes(static_cast<std::size_t>(pass.taps));
+    if (pass.taps == 0) { return bytes; }
+    if (whole) {
+        set_whole(to, bytes, pass, samples);
+        return bytes;
+    }
     for (int fraction = kMostFraction[samples.bytes - 1]; fraction > 0; --fraction) {
         if (set_real(to, bytes, pass, samples, fraction)) { return bytes; }
     }
@@ -183,9 +205,21 @@ std::size_t set_tiles(PassesArguments& a, const Samples& samples, bool whole, in
     return static_cast<std::size_t>(bytes);
 }
 
+// The same of sums in double: samples of 16 bits, in vectors.
+std::size_t set_wide_tiles(PassesArguments& a, int rows, int columns) {
+    a.tile_rows = rows;
+    a.tile_columns = columns;
+    a.tiles_down = (a.rows + rows - 1) / rows;
+    a.tiles_across = (a.columns + columns - 1) / columns;
+    a.in_pitch = round_up(columns + std::max(a.pass[1].taps - 1, 0), kRun);
+    a.in_rows = round_up(rows + std::max(a.pass[0].taps - 1, 0), 4);
+    constexpr int kBeyond = kRun;  // that a word of the last row may reach
+    return sizeof(std::uint16_t) * static_cast<std::size_t>((a.in_rows + rows) * a.in_pitch + kBeyond);
+}
+
 // The largest tiles that give every multiprocessor some blocks; where windows reach far, larger ones.
-std::size_t choose_tiles(PassesArguments& a, std::int64_t images, const Samples& samples, bool whole,
-                         const cuda_abi::Device& device) {
+template <class SetTiles>
+std::size_t choose_tiles(PassesArguments& a, std::int64_t images, const cuda_abi::Device& device, const SetTiles& set) {
     constexpr int kBlocksEach = 3;
     constexpr int kFar = 48;
     constexpr int kSizes[][2] = {{128, 128}, {64, 128}, {64, 64}, {32, 64}, {32, 32}};
@@ -193,11 +227,61 @@ std::size_t choose_tiles(PassesArguments& a, std::int64_t images, const Samples&
     std::size_t shared_bytes = 0;
     for (const auto& [rows, columns] : kSizes) {
         if (rows == 128 && !far) { continue; }
-        shared_bytes = set_tiles(a, samples, whole, rows, columns);
+        shared_bytes = set(rows, columns);
         const std::int64_t blocks = images * a.tiles_down * a.tiles_across;
         if (shared_bytes <= 100000 && blocks >= std::int64_t{kBlocksEach} * device.multiprocessors) { break; }
     }
     return shared_bytes;
+}
+
+double outputs_of(const RoundedPasses& p) { return static_cast<double>(p.images) * static_cast<double>(p.rows * p.columns); }
+
+double seconds_in_double(const PassesArguments& a, const RoundedPasses& p, const Samples& samples, const cuda_abi::Device& device) {
+    double cost = kOutputCost[samples.bytes - 1];
+    for (const PassArguments& pass : a.pass) { cost += pass.taps > 0 ? kPassCost + kTapCost * pass.taps : 0; }
+    if (a.pass[0].taps > 0 && a.pass[1].taps > 0) {  // the second one's surroundings
+        cost += kTapCost * a.pass[0].taps * static_cast<double>(a.pass[1].taps - 1) / a.tile_columns;
+    }
+    return kDoublesSeconds + 2 * cost * outputs_of(p) * device.single_to_double / device.peak_flops;
+}
+
+double seconds_in_bytes(const PassesArguments& a, const RoundedPasses& p, const Samples& samples, bool whole,
+                        const cuda_abi::Device& device) {
+    const int which = samples.bytes - 1;
+    const int further = std::max(a.pass[0].steps, a.pass[1].steps) - 1;
+    const double copies =
+        whole ? kWholeCopies[which] + kWholeStepCopies[which] * further : kRealCopies[which] + kRealStepCopies[which] * further;
+    const double moved = 2 * samples.bytes * outputs_of(p);
+    return (whole ? kWholeSeconds : kRealSeconds) + copies * moved / device.copy_bytes_per_second;
+}
+
+void prepare_doubles(Prepared& prepared, const RoundedPasses& p, const Samples& samples, bool whole,
+                     const cuda_abi::Device& device) {
+    PassesArguments& a = prepared.arguments.passes;
+    prepared.arguments.zero = kTwoTo52 + samples.flip();
+    for (const int which : {0, 1}) {
+        const RoundedPass& pass = which == 0 ? p.down : p.along;
+        std::copy_n(pass.weights, pass.taps, prepared.arguments.weights[which]);
+        prepared.arguments.scale[which] = whole && pass.divisor == 1 ? 1 : (1 + kNudge) / pass.divisor;
+    }
+    prepared.shared_bytes =
+        choose_tiles(a, p.images, device, [&](int rows, int columns) { return set_wide_tiles(a, rows, columns); });
+    prepared.in_double = doubles_kernel_of(samples.bytes);
+    prepared.seconds = seconds_in_double(a, p, samples, device);
+}
+
+void prepare_bytes(Prepared& prepared, const RoundedPasses& p, const Samples& samples, bool whole, const cuda_abi::Device& device) {
+    PassesArguments& a = prepared.arguments.passes;
+    const WeightBytes down = bytes_of_pass(a.pass[0], p.down, samples, whole);
+    const WeightBytes along = bytes_of_pass(a.pass[1], p.along, samples, whole);
+    prepared.shared_bytes =
+        choose_tiles(a, p.images, device, [&](int rows, int columns) { return set_tiles(a, samples, whole, rows, columns); });
+    const int parts = whole ? 1 : kAllParts;
+    append_table(prepared.tables, down, parts, a.table_words);
+    append_table(prepared.tables, along, parts, a.table_words);
+    prepared.kernel = kernel_of(samples.bytes, whole);
+    prepared.in_double = nullptr;
+    prepared.seconds = seconds_in_bytes(a, p, samples, whole, device);
 }
 
 void check_sizes(const RoundedPasses& p) {
@@ -223,7 +307,7 @@ Prepared prepare_passes(const RoundedPasses& p, const cuda_abi::Device& device) 
     const Samples samples{p.dtype == Dtype::u8 ? 1 : 2, p.dtype == Dtype::i16};
     const bool whole = (p.down.taps == 0 || is_whole(p.down)) && (p.along.taps == 0 || is_whole(p.along));
     Prepared prepared;
-    PassesArguments& a = prepared.arguments;
+    PassesArguments& a = prepared.arguments.passes;
     a.in_image = p.in_image;
     a.in_row = p.in_row;
     a.out_image = p.out_image;
@@ -234,29 +318,38 @@ Prepared prepare_passes(const RoundedPasses& p, const cuda_abi::Device& device) 
     a.flip = samples.has_sign ? 0x8000 : 0;
     a.constant =
         (static_cast<std::uint32_t>(static_cast<std::int64_t>(p.constant)) ^ a.flip) & (samples.bytes == 1 ? 0xff : 0xffff);
-    const WeightBytes down = p.down.taps > 0 ? set_pass(a, 0, p.down, samples, whole) : WeightBytes{};
-    const WeightBytes along = p.along.taps > 0 ? set_pass(a, 1, p.along, samples, whole) : WeightBytes{};
-    prepared.shared_bytes = choose_tiles(a, p.images, samples, whole, device);
+    if (p.down.taps > 0) { set_pass(a.pass[0], p.down, samples, whole); }
+    if (p.along.taps > 0) { set_pass(a.pass[1], p.along, samples, whole); }
+    if (has_fast_double(device)) { prepare_doubles(prepared, p, samples, whole, device); }
+    if (prepared.in_double == nullptr || seconds_in_bytes(a, p, samples, whole, device) < prepared.seconds) {
+        prepare_bytes(prepared, p, samples, whole, device);
+    }
     const std::int64_t blocks = p.images * a.tiles_down * a.tiles_across;
     if (blocks >= kMostSide || prepared.shared_bytes > static_cast<std::size_t>(device.shared_bytes_per_block)) {
         refuse("too many tiles, or too large ones");
     }
-    const int parts = whole ? 1 : kAllParts;
-    append_table(prepared.tables, down, parts, a.table_words);
-    append_table(prepared.tables, along, parts, a.table_words);
     prepared.blocks = static_cast<unsigned>(blocks);
-    prepared.kernel = kernel_of(samples.bytes, whole);
-    const double moved = 2.0 * samples.bytes * static_cast<double>(p.images) * static_cast<double>(p.rows * p.columns);
-    prepared.seconds = kStartSeconds + kCopies * moved / device.copy_bytes_per_second;
     return prepared;
 }
 
+void load_passes(const Prepared& prepared, const cuda_abi::Device& device) {
+    if (prepared.in_double != nullptr) {
+        load_kernel(prepared.in_double, prepared.shared_bytes, device);
+    } else {
+        load_kernel(prepared.kernel, prepared.shared_bytes, device);
+    }
+}
+
 void launch_passes(const Prepared& prepared, const void* tables, void* out, const void* in, cudaStream_t stream) {
-    PassesArguments arguments = prepared.arguments;
-    arguments.out = out;
-    arguments.in = in;
-    arguments.tables = static_cast<const std::uint32_t*>(tables);
-    launch_kernel(prepared.kernel, prepared.blocks, kThreads, prepared.shared_bytes, stream, arguments);
+    DoublesArguments arguments = prepared.arguments;
+    arguments.passes.out = out;
+    arguments.passes.in = in;
+    arguments.passes.tables = static_cast<const std::uint32_t*>(tables);
+    if (prepared.in_double != nullptr) {
+        launch_kernel(prepared.in_double, prepared.blocks, kThreads, prepared.shared_bytes, stream, arguments);
+    } else {
+        launch_kernel(prepared.kernel, prepared.blocks, kThreads, prepared.shared_bytes, stream, arguments.passes);
+    }
 }
 
 }  // namespace tapline::cuda::rounded_passes

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <climits>
+#include <type_traits>
 
 #include "cuda/families/bytes/byte_fragments.cuh"
 #include "cuda/families/rounded_passes/rounded_passes.hpp"
@@ -81,46 +82,51 @@ __device__ __forceinline__ void load_words(const PassesArguments& a, std::int64_
     }
 }
 
+/// boundary_index() of 32 bits, without a call inside and up to a line's length outside.
+__device__ __forceinline__ int near_index(Boundary boundary, int position, int n) {
+    int index = position;
+    if (position < 0 || position >= n) {
+        if (boundary <= kConstant) { return -1; }
+        const bool before = position < 0;
+        index = before ? 0 : n - 1;  // nearest
+        if (boundary == kReflect) { index = before ? -1 - position : 2 * n - 1 - position; }
+        if (boundary == kMirror) { index = before ? -position : 2 * n - 2 - position; }
+        if (boundary == kWrap) { index = before ? position + n : position - n; }
+        if (index < 0 || index >= n) { index = static_cast<int>(boundary_index(boundary, position, n)); }
+    }
+    return index;
+}
+
 /// The same one by one, where some lie beyond the ends.
 template <class S>
-__device__ __noinline__ void load_at_edge(const PassesArguments& a, std::int64_t image, int row, int column,
-                                          std::uint32_t (&to)[4][S::kPlanes]) {
-    int rows[4];
+__device__ __forceinline__ void load_at_edge(const PassesArguments& a, std::int64_t image, int row, int column,
+                                             std::uint32_t (&to)[4][S::kPlanes]) {
+    constexpr int kBytes = S::kPlanes;
+    using Sample = std::conditional_t<kBytes == 1, std::uint8_t, std::uint16_t>;
     int columns[4];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-        rows[i] = static_cast<int>(boundary_index(a.pass[0].boundary, row + i, a.rows));
-        columns[i] = static_cast<int>(boundary_index(a.pass[1].boundary, column + i, a.columns));
-    }
+    for (int i = 0; i < 4; ++i) { columns[i] = near_index(a.pass[1].boundary, column + i, a.columns); }
     unsigned values[4][4];
 #pragma unroll
-    for (int i = 0; i < 16; ++i) {
-        const int y = rows[i / 4];
-        const int x = columns[i % 4];
-        const bool there = y >= 0 && x >= 0;
-        const std::int64_t from = image + y * a.in_row + x;
-        if constexpr (S::kPlanes == 1) {
-            values[i / 4][i % 4] = there ? __ldg(static_cast<const std::uint8_t*>(a.in) + from) : a.constant;
-        } else {
-            values[i / 4][i % 4] = there ? __ldg(static_cast<const std::uint16_t*>(a.in) + from) ^ a.flip : a.constant;
-        }
+    for (int r = 0; r < 4; ++r) {
+        const int y = near_index(a.pass[0].boundary, row + r, a.rows);
+        const Sample* const from = static_cast<const Sample*>(a.in) + image + y * a.in_row;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) { values[r][i] = y >= 0 && columns[i] >= 0 ? __ldg(from + columns[i]) ^ a.flip : a.constant; }
     }
 #pragma unroll
     for (int r = 0; r < 4; ++r) {
+        const unsigned low = values[r][0] | values[r][1] << 16;
+        const unsigned high = values[r][2] | values[r][3] << 16;
 #pragma unroll
-        for (int plane = 0; plane < S::kPlanes; ++plane) {
-            unsigned word = 0;
-#pragma unroll
-            for (int i = 0; i < 4; ++i) { word |= (values[r][i] >> (8 * plane) & 255) << (8 * i); }
-            to[r][plane] = word;
-        }
+        for (int plane = 0; plane < kBytes; ++plane) { to[r][plane] = __byte_perm(low, high, plane == 0 ? 0x6420 : 0x7531); }
     }
 }
 
-/// A tile's samples with their surroundings: 4 x 4 at a time change their order on the way, but where nothing is filtered down.
-template <class S, bool kDown>
-__device__ __forceinline__ void load_tile(const PassesArguments& a, const Tile& t, std::int64_t image, int first_row,
-                                          int first_column, int rows, int columns) {
+/// A tile's samples with their surroundings, 4 x 4 at a time: put(quad of rows, four columns, a word of each row and plane).
+template <class S, class Put>
+__device__ __forceinline__ void load_tile(const PassesArguments& a, std::int64_t image, int first_row, int first_column, int rows,
+                                          int columns, const Put& put) {
     constexpr int kWordSamples = 4 / S::kPlanes;  // of a word of memory
     const int fours = (columns + 3) / 4;
     const int quads = (rows + 3) / 4;
@@ -139,6 +145,21 @@ __device__ __forceinline__ void load_tile(const PassesArguments& a, const Tile& 
         } else {
             load_at_edge<S>(a, image, row, column, h);
         }
+        put(quad, four, h);
+        quad += by_quad;
+        four += by_four;
+        if (four >= fours) {
+            four -= fours;
+            ++quad;
+        }
+    }
+}
+
+/// As the products want them: four rows a word, but where nothing is filtered down.
+template <class S, bool kDown>
+__device__ __forceinline__ void load_planes(const PassesArguments& a, const Tile& t, std::int64_t image, int first_row,
+                                            int first_column, int rows, int columns) {
+    load_tile<S>(a, image, first_row, first_column, rows, columns, [&](int quad, int four, const std::uint32_t(&h)[4][S::kPlanes]) {
 #pragma unroll
         for (int plane = 0; plane < S::kPlanes; ++plane) {
             if (!kDown) {
@@ -155,13 +176,7 @@ __device__ __forceinline__ void load_tile(const PassesArguments& a, const Tile& 
                 uint4{__byte_perm(low[0], low[1], 0x5410), __byte_perm(low[0], low[1], 0x7632),
                       __byte_perm(high[0], high[1], 0x5410), __byte_perm(high[0], high[1], 0x7632)};
         }
-        quad += by_quad;
-        four += by_four;
-        if (four >= fours) {
-            four -= fours;
-            ++quad;
-        }
-    }
+    });
 }
 
 /// Where a lane's words of a unit's lines are: `words` of its first line and four places.
@@ -431,11 +446,11 @@ __device__ __forceinline__ void filter_lines(const PassesArguments& a, const Til
     }
 }
 
-/// A tile's outputs to where they belong, four a time, in words where memory has them.
-template <class S>
-__device__ __forceinline__ void store_tile(const PassesArguments& a, const Tile& t, const std::uint8_t* from, std::int64_t at,
-                                           int rows, int columns) {
-    constexpr int kBytes = S::kPlanes;
+/// A tile's outputs to where they belong, four a time, in words where memory has them: four(row, first, plane) are a word of one
+/// byte of each, one(row, column) is a single one.
+template <int kBytes, class Four, class One>
+__device__ __forceinline__ void store_tile(const PassesArguments& a, std::int64_t at, int rows, int columns, const Four& four,
+                                           const One& one) {
     const int fours = columns / 4 + 2;
     int row = static_cast<int>(threadIdx.x) / fours;
     int item = static_cast<int>(threadIdx.x) - row * fours;
@@ -446,29 +461,22 @@ __device__ __forceinline__ void store_tile(const PassesArguments& a, const Tile&
         const auto address = reinterpret_cast<std::uintptr_t>(a.out) + static_cast<std::uintptr_t>(element * kBytes);
         const int past = static_cast<int>(address & 3) / kBytes;
         const int first = 4 * item - past;
-        const std::uint8_t* const line = from + row * a.out_pitch;
         if (first >= 0 && first + 4 <= columns) {
-            const auto* const words = reinterpret_cast<const unsigned*>(line) + first / 4;
-            const auto four = [&](int plane) {
-                const unsigned* const own = words + plane * t.between_plane / 4;
-                return past == 0 ? own[0] : __funnelshift_r(own[0], own[1], 8 * static_cast<unsigned>(first % 4));
-            };
             auto* const to = reinterpret_cast<unsigned*>(address + static_cast<std::uintptr_t>(first * kBytes));
             if constexpr (kBytes == 1) {
-                to[0] = four(0);
+                to[0] = four(row, first, 0);
             } else {
-                const unsigned low = four(0);
-                const unsigned high = four(1) ^ (a.flip >> 8) * 0x01010101u;
+                const unsigned low = four(row, first, 0);
+                const unsigned high = four(row, first, 1) ^ (a.flip >> 8) * 0x01010101u;
                 to[0] = __byte_perm(low, high, 0x5140);
                 to[1] = __byte_perm(low, high, 0x7362);
             }
         } else {
             for (int k = max(first, 0); k < min(first + 4, columns); ++k) {
                 if constexpr (kBytes == 1) {
-                    static_cast<std::uint8_t*>(a.out)[element + k] = line[k];
+                    static_cast<std::uint8_t*>(a.out)[element + k] = static_cast<std::uint8_t>(one(row, k));
                 } else {
-                    const unsigned value = line[k] | static_cast<unsigned>(line[t.between_plane + k]) << 8;
-                    static_cast<std::uint16_t*>(a.out)[element + k] = static_cast<std::uint16_t>(value ^ a.flip);
+                    static_cast<std::uint16_t*>(a.out)[element + k] = static_cast<std::uint16_t>(one(row, k) ^ a.flip);
                 }
             }
         }
@@ -478,6 +486,20 @@ __device__ __forceinline__ void store_tile(const PassesArguments& a, const Tile&
             ++row;
         }
     }
+}
+
+template <class S>
+__device__ __forceinline__ void store_planes(const PassesArguments& a, const Tile& t, const std::uint8_t* from, std::int64_t at,
+                                             int rows, int columns) {
+    const auto four = [&](int row, int first, int plane) {
+        const auto* const words = reinterpret_cast<const unsigned*>(from + row * a.out_pitch + plane * t.between_plane) + first / 4;
+        return first % 4 == 0 ? words[0] : __funnelshift_r(words[0], words[1], 8 * static_cast<unsigned>(first % 4));
+    };
+    const auto one = [&](int row, int k) {
+        const std::uint8_t* const line = from + row * a.out_pitch + k;
+        return S::kPlanes == 1 ? unsigned{line[0]} : line[0] | static_cast<unsigned>(line[t.between_plane]) << 8;
+    };
+    store_tile<S::kPlanes>(a, at, rows, columns, four, one);
 }
 
 /// A tile of an image.
@@ -497,18 +519,18 @@ __global__ void __launch_bounds__(kThreads, 3) passes_kernel(const __grid_consta
     const int first_column = column - (along ? a.pass[1].origin : 0) - a.lead;
     load_tables<S>(a, t);
     if (a.pass[0].taps > 0) {
-        load_tile<S, true>(a, t, image * a.in_image, row - a.pass[0].origin, first_column, rows + a.pass[0].taps - 1, lines);
+        load_planes<S, true>(a, t, image * a.in_image, row - a.pass[0].origin, first_column, rows + a.pass[0].taps - 1, lines);
         __syncthreads();
         filter_lines<S, true>(a, t, lines, rows, first_column);
     } else {
-        load_tile<S, false>(a, t, image * a.in_image, row, first_column, rows, lines);
+        load_planes<S, false>(a, t, image * a.in_image, row, first_column, rows, lines);
     }
     __syncthreads();
     if (along) {
         filter_lines<S, false>(a, t, rows, columns, first_column);
         __syncthreads();
     }
-    store_tile<S>(a, t, along ? t.samples : t.between, image * a.out_image + row * a.out_row + column, rows, columns);
+    store_planes<S>(a, t, along ? t.samples : t.between, image * a.out_image + row * a.out_row + column, rows, columns);
 }
 
 }  // namespace tapline::cuda::rounded_passes

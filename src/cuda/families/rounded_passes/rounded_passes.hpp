@@ -17,6 +17,7 @@ inline constexpr int kMostTaps = 128;
 inline constexpr int kGroup = 8;         // outputs of a line that a product makes
 inline constexpr int kStepTaps = 32;     // places of the window that it takes
 inline constexpr int kLines = 16;        // lines that it takes
+inline constexpr int kRun = 8;           // outputs of a line that a thread makes of sums in double
 inline constexpr int kTileUnit = 32;     // tiles have a multiple of it of rows and columns
 inline constexpr int kAllParts = 8;      // bytes of a weight
 inline constexpr double kNudge = 1e-14;  // of a sum, by which it may be below an integer that counts as that
@@ -60,17 +61,29 @@ struct PassesArguments {
     const std::uint32_t* tables;
 };
 
+/// Passes whose sums are formed in double: `tables` and what concerns bytes of weights are not needed, in_pitch is that of all
+/// rows.
+struct DoublesArguments {
+    PassesArguments passes;
+    double zero;      // of a sample whose sign was flipped, beside 2^52
+    double scale[2];  // of a pass' sums, before they are cut off
+    double weights[2][kMostTaps];
+};
+
 /// To a multiple of the unit.
 constexpr int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
 
 using Kernel = void (*)(PassesArguments);
 Kernel kernel_of(int bytes_per_sample, bool whole);
+using DoublesKernel = void (*)(DoublesArguments);
+DoublesKernel doubles_kernel_of(int bytes_per_sample);
 
 /// What an execution launches.
 struct Prepared {
-    PassesArguments arguments{};  ///< but for out, in and tables
+    DoublesArguments arguments{};  ///< but for out, in and tables
     std::vector<std::uint32_t> tables;
     Kernel kernel = nullptr;
+    DoublesKernel in_double = nullptr;  ///< instead of it, without tables
     unsigned blocks = 0;
     std::size_t shared_bytes = 0;
     double seconds = 0;  ///< predicted
@@ -78,6 +91,7 @@ struct Prepared {
 
 /// Throws CudaError (unsupported) for what the kernel does not take.
 Prepared prepare_passes(const cuda_abi::RoundedPasses& passes, const cuda_abi::Device& device);
+void load_passes(const Prepared& prepared, const cuda_abi::Device& device);
 /// `tables`: a copy of Prepared::tables on the device.
 void launch_passes(const Prepared& prepared, const void* tables, void* out, const void* in, cudaStream_t stream);
 

@@ -39,13 +39,14 @@ PreparedPasses* prepare(std::int32_t device, const RoundedPasses* passes, double
         prepared->device = device;
         prepared->launched = rounded_passes::prepare_passes(*passes, its);
         const rounded_passes::Prepared& launched = prepared->launched;
-        load_kernel(launched.kernel, launched.shared_bytes, its);
+        rounded_passes::load_passes(launched, its);
+        *seconds = launched.seconds;
+        const std::size_t bytes = launched.tables.size() * sizeof(std::uint32_t);
+        if (bytes == 0) { return; }
         const RelaxedCapture relaxed;
         prepared->context = context_id();
-        const std::size_t bytes = launched.tables.size() * sizeof(std::uint32_t);
         prepared->tables = std::make_unique<DeviceMemory>(device, static_cast<std::int64_t>(bytes));
         check(cudaMemcpy(prepared->tables->pointer, launched.tables.data(), bytes, cudaMemcpyHostToDevice), "weights");
-        *seconds = launched.seconds;
     });
     return done ? prepared.release() : nullptr;
 }
@@ -57,7 +58,8 @@ bool execute(const PreparedPasses* prepared, void* out, const void* in, Stream* 
         check_pointer("output", out, prepared->device);
         check_pointer("input", in, prepared->device);
         check_stream(native(stream), prepared->device);
-        rounded_passes::launch_passes(prepared->launched, prepared->tables->pointer, out, in, native(stream));
+        const void* const tables = prepared->tables == nullptr ? nullptr : prepared->tables->pointer;
+        rounded_passes::launch_passes(prepared->launched, tables, out, in, native(stream));
         check_launch("rounded passes");
     });
 }

@@ -28,6 +28,10 @@ constexpr std::int64_t kMostMask = 512;
 constexpr double kProductCost = 2.37;
 constexpr double kRankCost = 70;
 constexpr double kOutputCost = 53;
+// Times as long with so many channels that a thread has a pixel's own (H200, 1,141 x 8 x 80 pixels of 32 channels, 2 x 14 taps: 769
+// us).
+constexpr std::int64_t kManyChannels = 9;
+constexpr double kByManyChannels = 2;
 // Of a block that has a multiprocessor to itself (H100, 512 x 512 pixels: 49 x 49 and 81 x 81 taps 43 and 81 us).
 constexpr double kAloneCost = 2.4;
 // An output of the marching kernel on tensor cores with kLeastRowSteps, .. kMostRowSteps.
@@ -196,7 +200,8 @@ double tile_seconds(const Problem& p, const cuda_abi::Device& device) {
     const auto blocks = static_cast<double>(divide_up(p.y.outputs, g.tile_rows) *
                                             divide_up(p.x.outputs * p.channels.length, g.tile_elements) * p.batch.length);
     const double outputs = std::max(blocks, kAloneCost * device.multiprocessors) * g.tile_rows * g.tile_elements;
-    return kLaunchSeconds + std::max(seconds_to_move(p, device), 2 * cost * outputs / device.peak_flops);
+    const double times = p.channels.length < kManyChannels ? 1 : kByManyChannels;
+    return kLaunchSeconds + std::max(seconds_to_move(p, device), 2 * times * cost * outputs / device.peak_flops);
 }
 
 // Steps of the kernel with halves for many taps, windows of rows beginning on 16 bytes; more than there are kernels for, where it

@@ -12,6 +12,7 @@ namespace {
 
 const bool added = [] {
     for (const int bytes : {1, 2}) {
+        add_kernel(cuda::rounded_passes::doubles_kernel_of(bytes), cuda::rounded_passes::shared);
         for (const bool whole : {false, true}) {
             add_kernel(cuda::rounded_passes::kernel_of(bytes, whole), cuda::rounded_passes::shared);
         }

@@ -114,18 +114,25 @@ void check(const Asked& asked, Random& random) {
     for (std::int64_t line = 0; asked.along > 0 && line < asked.images * asked.rows; ++line) {
         filter_line(wanted, line * asked.columns, 1, asked.columns, p.along, p.constant);
     }
-    const auto prepared = cuda::rounded_passes::prepare_passes(p, device_of(between(0, 1, random) == 0 ? 1 : 132, 9));
     const FencedBuffer fenced(in.data(), in.size() * sizeof(T), between(0, 1, random) == 0);
-    GuardedBuffer out(count * sizeof(T));
-    cuda::rounded_passes::launch_passes(prepared, prepared.tables.data(), out.data(), fenced.data(), nullptr);
-    const auto* const got = reinterpret_cast<const T*>(out.data());
-    for (std::size_t i = 0; i < count; ++i) {
-        ASSERT_EQ(got[i], wanted[i]) << "output " << i << " of " << asked.images << " x " << asked.rows << " x " << asked.columns
-                                     << ", weights " << asked.down << " x " << asked.along << ", kind "
-                                     << static_cast<int>(asked.kind) << ", image " << static_cast<int>(asked.image) << ", type "
-                                     << static_cast<int>(asked.dtype) << ", boundary " << static_cast<int>(asked.boundary);
+    for (const int single_to_double : {2, 64}) {  // in double, and in whole numbers
+        cuda_abi::Device device = device_of(between(0, 1, random) == 0 ? 1 : 132, 9);
+        device.single_to_double = single_to_double;
+        if (single_to_double == 2) { device.copy_bytes_per_second = 1; }  // then bytes take long
+        const auto prepared = cuda::rounded_passes::prepare_passes(p, device);
+        ASSERT_EQ(prepared.in_double != nullptr, single_to_double == 2);
+        GuardedBuffer out(count * sizeof(T));
+        cuda::rounded_passes::launch_passes(prepared, prepared.tables.data(), out.data(), fenced.data(), nullptr);
+        const auto* const got = reinterpret_cast<const T*>(out.data());
+        for (std::size_t i = 0; i < count; ++i) {
+            ASSERT_EQ(got[i], wanted[i]) << "output " << i << " of " << asked.images << " x " << asked.rows << " x "
+                                         << asked.columns << ", weights " << asked.down << " x " << asked.along << ", kind "
+                                         << static_cast<int>(asked.kind) << ", image " << static_cast<int>(asked.image) << ", type "
+                                         << static_cast<int>(asked.dtype) << ", boundary " << static_cast<int>(asked.boundary)
+                                         << ", f32 operations for one of f64 " << single_to_double;
+        }
+        EXPECT_TRUE(out.guards_intact());
     }
-    EXPECT_TRUE(out.guards_intact());
 }
 
 void check(const Asked& asked, Random& random) {
@@ -171,6 +178,25 @@ TEST(RoundedPasses, AlongRowsAlone) {
             check({dtype, 1, 33, 90, 1, 0, 7, Weights::mean, image, Boundary::constant}, random);
         }
     }
+}
+
+// Where there are few units for doubles, and where products of bytes are sooner, sums are whole numbers.
+TEST(RoundedPasses, GoInDoubleWhereThatIsSooner) {
+    const auto goes_in_double = [&](Dtype dtype, Weights kind, int taps, int single_to_double) {
+        const std::vector<double> weights = weights_of(kind, taps);
+        const RoundedPass pass{
+            .weights = weights.data(), .taps = taps, .origin = taps / 2, .divisor = kind == Weights::mean ? double(taps) : 1.0};
+        const RoundedPasses p{
+            .dtype = dtype, .rows = 4096, .columns = 4096, .in_row = 4096, .out_row = 4096, .down = pass, .along = pass};
+        cuda_abi::Device device = device_of(132, 9);
+        device.single_to_double = single_to_double;
+        return cuda::rounded_passes::prepare_passes(p, device).in_double != nullptr;
+    };
+    EXPECT_TRUE(goes_in_double(Dtype::i16, Weights::gaussian, 9, 2));
+    EXPECT_TRUE(goes_in_double(Dtype::u8, Weights::gaussian, 9, 2));
+    EXPECT_FALSE(goes_in_double(Dtype::u8, Weights::mean, 33, 2));
+    EXPECT_FALSE(goes_in_double(Dtype::i16, Weights::mean, 33, 2));
+    EXPECT_FALSE(goes_in_double(Dtype::i16, Weights::gaussian, 9, 64));
 }
 
 // What is too long for the kernel, or has no such type.
