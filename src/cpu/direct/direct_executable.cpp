@@ -45,6 +45,10 @@ DirectExecutable<X, H>::DirectExecutable(const core::Resolved& problem, const vo
     kernel_ = kComplexTaps ? kernels.complex : doubles_ ? kernels.equal : kernels.real;
     careful_kernel_ = kComplexTaps ? kernels.careful_complex : kernels.careful_real;
     finite_taps_ = std::all_of(taps_.begin(), taps_.end(), [](const H& tap) { return is_finite(tap); });
+    if constexpr (!kComplex) {
+        const bool few = finite_taps_ && problem.x.k <= kMostFewTaps<Real> && problem.x.boundary == Boundary::zero;
+        few_kernel_ = few ? kernels.few : nullptr;
+    }
 }
 
 template <class X, class H>
@@ -199,6 +203,7 @@ void DirectExecutable<X, H>::run_task(const Job& job, std::int64_t task, int slo
 template <class X, class H>
 void DirectExecutable<X, H>::run_row(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first,
                                      std::int64_t last) const {
+    if (few_kernel_ != nullptr && run_few(job, row, first, last)) { return; }
     const std::int64_t from = std::clamp(job.interior_first, first, last);
     const std::int64_t to = std::clamp(job.interior_last, from, last);
     const bool whole = from == first && to == last;
@@ -209,6 +214,27 @@ void DirectExecutable<X, H>::run_row(const Job& job, const Scratch& scratch, std
     run_gathered(job, scratch, row, first, from);
     run_in_place(job, scratch, row, from, to);
     run_gathered(job, scratch, row, to, last);
+}
+
+// Outputs with their windows, as far as the signal has them, in one piece of memory: false where that is not so.
+template <class X, class H>
+bool DirectExecutable<X, H>::run_few(const Job& job, std::int64_t row, std::int64_t first, std::int64_t last) const {
+    const core::Piece& main = job.input.main;
+    const std::int64_t n = job.input.n, k = problem_.x.k;
+    if (!job.plain_output || job.output.stride != 1 || main.stride != 1 || n == kUnknownLength || first >= last) { return false; }
+    const std::int64_t begin = first - problem_.x.origin, end = last - problem_.x.origin + k - 1;
+    const std::int64_t lead = std::max<std::int64_t>(-begin, 0), trail = std::max<std::int64_t>(end - n, 0);
+    if (lead >= k || trail >= k || begin + lead < main.first || end - trail > main.last) { return false; }
+    few_kernel_({.out = real_elements<Real>(static_cast<X*>(job.output.data) + row * job.output.batch_stride +
+                                            (first - job.output.first)),
+                 .in = real_elements<Real>(static_cast<const X*>(main.data) + row * main.batch_stride + (begin - main.first)),
+                 .taps = real_elements<Real>(taps_of(row)),
+                 .count = last - first,
+                 .k = k,
+                 .stream = job.stream,
+                 .lead = lead,
+                 .trail = trail});
+    return true;
 }
 
 template <class X, class H>

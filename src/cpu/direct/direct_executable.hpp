@@ -74,6 +74,7 @@ private:
     void run_task(const Job& job, std::int64_t task, int slot) const;
     void run_row(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t last) const;
     void run_in_place(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t last) const;
+    bool run_few(const Job& job, std::int64_t row, std::int64_t first, std::int64_t last) const;
     void run_gathered(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t last) const;
     void sum_gathered(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t count) const;
     void run_contiguous(const Job& job, const Scratch& scratch, const core::Output& output, std::int64_t row, std::int64_t first,
@@ -106,6 +107,7 @@ private:
     Target target_;
     LineStore<X> store_;
     typename DirectKernels<Real>::Kernel kernel_ = nullptr, careful_kernel_ = nullptr;
+    typename DirectKernels<Real>::Kernel few_kernel_ = nullptr;  ///< of few taps under a zero boundary, where the target has it
 };
 
 /// Seconds of one output of a problem that is summed directly, on one thread.
