@@ -188,10 +188,7 @@ struct FewTaps {
         const bool aligned = past % static_cast<std::int64_t>(sizeof(T)) == 0;
         call.stream = given.stream && aligned;
         std::int64_t o = aligned ? -past / static_cast<std::int64_t>(sizeof(T)) : 0;
-        if (o < 0 || call.lead > 0) {
-            masked(call, o);
-            o += R * L;
-        }
+        for (; o < call.lead; o += R * L) { masked(call, o); }
         switch (call.k) {
             case 1:
                 o = middle<1>(call, o);

@@ -105,10 +105,7 @@ struct ImageThree {
         }
         const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(out) / sizeof(T) % L);
         std::int64_t o = -past;
-        if (o < 0 || call.lead > 0) {
-            masked(call, rows, tap, o, o + L);
-            o += L;
-        }
+        for (; o < call.lead; o += L) { masked(call, rows, tap, o, o + L); }
         o = call.stream ? middle<true>(call, rows, tap, o) : middle<false>(call, rows, tap, o);
         masked(call, rows, tap, o, call.count);
     }
