@@ -71,8 +71,8 @@ TEST(ImageStrips, ThreeAndFiveAroundTheBorders) {
     }
 }
 
-// Under zero boundaries rows go whole, ends masked; under others their middle goes by strips. Where windows stay in the image the bits
-// are the same, and so are they as in an image with the zeros written around it.
+// Under zero boundaries rows go whole, ends masked; under others their middle goes by strips. Where windows stay in the image the
+// bits are the same, and so are they as in an image with the zeros written around it.
 TEST(ImageStrips, WholeRowsUnderThreeHaveTheBitsOfStripsAndOfWrittenZeros) {
     Random random(14);
     for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
@@ -112,7 +112,8 @@ TEST(ImageStrips, WholeRowsUnderThreeHaveTheBitsOfStripsAndOfWrittenZeros) {
                 const std::int64_t row = width + grown;
                 for (std::int64_t y = before; y < height - 2 + before; ++y) {
                     const std::size_t at = elements(y * row + before) * size;
-                    ASSERT_EQ(std::memcmp(&out[at], &strips[at], elements(width - 2) * size), 0) << test::describe(p) << " row " << y;
+                    ASSERT_EQ(std::memcmp(&out[at], &strips[at], elements(width - 2) * size), 0)
+                        << test::describe(p) << " row " << y;
                 }
             }
         }

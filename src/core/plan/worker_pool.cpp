@@ -15,9 +15,9 @@ namespace {
 
 // A worker's state is one of these. From kPosted on the address of the job is in it too, and the worker's slot: so one line of the
 // cache tells a worker all, one exchange posts a job, and a caller knows his own from another's, as nobody else has one there.
-constexpr std::uint64_t kFree = 0;     // looks for work
-constexpr std::uint64_t kAsleep = 1;   // or about to be
-constexpr std::uint64_t kPosted = 2;   // it may begin, or the caller may take it back
+constexpr std::uint64_t kFree = 0;    // looks for work
+constexpr std::uint64_t kAsleep = 1;  // or about to be
+constexpr std::uint64_t kPosted = 2;  // it may begin, or the caller may take it back
 constexpr std::uint64_t kRunning = 3;
 constexpr std::uint64_t kAwaited = 4;  // running, and the caller sleeps until it has ended
 constexpr std::uint64_t kStages = alignof(Share);
@@ -25,9 +25,7 @@ constexpr int kSlotShift = 48;
 
 constexpr std::uint64_t stage_of(std::uint64_t state) { return state % kStages; }
 constexpr std::uint64_t with_stage(std::uint64_t state, std::uint64_t stage) { return state / kStages * kStages + stage; }
-constexpr std::uint64_t address_of(std::uint64_t state) {
-    return state % (std::uint64_t{1} << kSlotShift) / kStages * kStages;
-}
+constexpr std::uint64_t address_of(std::uint64_t state) { return state % (std::uint64_t{1} << kSlotShift) / kStages * kStages; }
 constexpr int slot_of(std::uint64_t state) { return static_cast<int>(state >> kSlotShift); }
 
 // A caller who has nothing left to do waits for the others' last tasks awake for so long.
@@ -35,9 +33,9 @@ constexpr double kJoinSpinSeconds = 50e-6;
 // So many pauses (4 to 10 us) between two looks at the clock, at which another thread may have the core: who calls meanwhile waits.
 constexpr int kPauses = 256;
 
-// Work pays for a thread that takes so many times as long as its begin: that of the other core, its end's way back, and as much again
-// as is gained.
-constexpr double kHandoffs = 6;
+// Work pays for a thread that takes so many times as long as its begin: that of the other core, its end's way back, and as much
+// again as is gained.
+constexpr double kHandoffs = 10;
 // A begin that came later than the best of the last ones, at most so late, counts this share: a worker may have been yielding.
 constexpr double kLatest = 2e-6, kLaterShare = 1.0 / 16;
 // Of so many calls in turn that are refused the first ones are made all the same: enough that a sleeping worker is woken and tells.
@@ -101,7 +99,7 @@ alignas(WorkerPool) std::byte storage[sizeof(WorkerPool)];
 
 struct alignas(64) WorkerPool::Worker {
     std::atomic<std::uint64_t> state{kFree};
-    std::atomic<std::uint64_t> began{0};  ///< ticks, of the last job
+    std::atomic<std::uint64_t> began{0};              ///< ticks, of the last job
     alignas(64) std::atomic<std::uint32_t> woken{0};  ///< counts; what a sleeping worker waits for
     std::atomic<std::uint32_t> ended{0};              ///< what a sleeping caller waits for
 

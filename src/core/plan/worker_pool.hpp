@@ -8,7 +8,7 @@
 
 namespace tapline::core {
 
-/// A worker that has run out of work looks for more during kSpinSeconds and then sleeps. One that looks starts 0.15 us after it is
+/// A worker that has run out of work looks for more during kSpinSeconds and then sleeps. One that looks starts 0.1 us after it is
 /// called; one that sleeps 30 to 60 us after, and calling it costs the caller about 5 (AMD EPYC, virtual machine): spinning as
 /// long as a wake takes costs at most twice what the best choice in hindsight would have.
 inline constexpr double kSpinSeconds = 100e-6;

@@ -231,15 +231,15 @@ bool DirectExecutable<X, H>::run_few(const Job& job, std::int64_t row, std::int6
     const std::int64_t begin = first - problem_.x.origin, end = last - problem_.x.origin + k - 1;
     const std::int64_t lead = std::max<std::int64_t>(-begin, 0), trail = std::max<std::int64_t>(end - n, 0);
     if (lead >= k || trail >= k || begin + lead < main.first || end - trail > main.last) { return false; }
-    few_kernel_({.out = real_elements<Real>(static_cast<X*>(job.output.data) + row * job.output.batch_stride +
-                                            (first - job.output.first)),
-                 .in = real_elements<Real>(static_cast<const X*>(main.data) + row * main.batch_stride + (begin - main.first)),
-                 .taps = real_elements<Real>(taps_of(row)),
-                 .count = last - first,
-                 .k = k,
-                 .stream = job.stream,
-                 .lead = lead,
-                 .trail = trail});
+    few_kernel_(
+        {.out = real_elements<Real>(static_cast<X*>(job.output.data) + row * job.output.batch_stride + (first - job.output.first)),
+         .in = real_elements<Real>(static_cast<const X*>(main.data) + row * main.batch_stride + (begin - main.first)),
+         .taps = real_elements<Real>(taps_of(row)),
+         .count = last - first,
+         .k = k,
+         .stream = job.stream,
+         .lead = lead,
+         .trail = trail});
     return true;
 }
 

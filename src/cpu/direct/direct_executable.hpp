@@ -57,7 +57,7 @@ private:
         std::int64_t outputs_per_task = 1;
         std::int64_t tasks_per_row = 1;
         std::int64_t tasks = 1;
-        double seconds = 0;         ///< on one thread
+        double seconds = 0;        ///< on one thread
         bool past_caches = false;  ///< so large that outputs are stored past the caches
     };
     /// One execution: its arguments and how it is divided.

@@ -398,7 +398,8 @@ DirectKernels<T> kernels() {
 #if HWY_TARGET == HWY_SCALAR
     return {real_taps<T>, equal_taps<T>, complex_one_by_one<T, false>, careful<T, 1>, complex_one_by_one<T, true>, nullptr};
 #else
-    return {real_taps<T>, equal_taps<T>, complex_taps<T>, careful<T, 1>, careful<T, 2>,
+    return {
+        real_taps<T>, equal_taps<T>, complex_taps<T>, careful<T, 1>, careful<T, 2>,
 #if HWY_TARGET == HWY_AVX3
             few_taps<T>
 #else

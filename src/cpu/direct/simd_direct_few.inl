@@ -150,8 +150,7 @@ struct FewTaps {
     template <bool kStream, std::size_t... t>
     static HWY_INLINE std::int64_t fewest(const DirectCall<T>& call, std::int64_t o, std::index_sequence<t...> each) {
         const Tag<T> d;
-        const std::int64_t last =
-            HWY_MIN(call.count - kTogether * L, elements(call) - call.trail - (kTogether + 1) * L);
+        const std::int64_t last = HWY_MIN(call.count - kTogether * L, elements(call) - call.trail - (kTogether + 1) * L);
         if (o > last) { return o; }
         V tap[] = {hn::Set(d, call.taps[t])...};
         (hold<T>(tap[t]), ...);

@@ -164,10 +164,10 @@ void ImageDirect<T>::run_three(void* out, const void* in, std::int64_t plane, st
                 std::fill_n(zeros, block_ + 2, T{});
                 absent = true;
             }
-            lines[static_cast<std::size_t>(r)] =
-                at < 0 ? zeros
-                       : static_cast<const T*>(in) + lines_.plane(plane).image * problem_.batch.in_stride +
-                             at * problem_.y.in_stride + begin;
+            lines[static_cast<std::size_t>(r)] = at < 0 ? zeros
+                                                        : static_cast<const T*>(in) +
+                                                              lines_.plane(plane).image * problem_.batch.in_stride +
+                                                              at * problem_.y.in_stride + begin;
         }
         call.out = static_cast<T*>(out) + lines_.plane(plane).image * problem_.batch.out_stride + y * problem_.y.out_stride + first;
         kernels_.three(call);

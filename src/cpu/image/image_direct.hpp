@@ -68,7 +68,7 @@ private:
     double seconds_;  ///< on one thread
     std::int64_t plane_taps_;
     bool in_groups_;
-    bool three_;  ///< 3 x 3 along rows, their ends too, as pixels lie
+    bool three_;                ///< 3 x 3 along rows, their ends too, as pixels lie
     std::int64_t rows_;         ///< of outputs at a time
     std::int64_t stream_rows_;  ///< where they go past the caches, at most as many
     std::int64_t ring_;         ///< input rows in work
