@@ -70,14 +70,13 @@ void work(Share& share, int slot) {
 }
 
 using Clock = std::chrono::steady_clock;
-std::atomic<Clock::rep> last_asleep{0};
+std::atomic<Clock::rep> last_asleep{0};  ///< when the last work ended that found threads asleep
 
-// Whether threads are woken for work which takes one thread so many seconds: where it is much, or where threads woken for the last
+// Whether threads are woken for work which takes one thread so many seconds: where it is much, or where those woken for the last
 // work that found them asleep would still be awake. Then waking them for little work costs no more than not having woken them then.
 bool wakes(double seconds) {
     if (seconds >= kWakingSeconds) { return true; }
-    const Clock::rep now = Clock::now().time_since_epoch().count();
-    const Clock::duration since(now - last_asleep.exchange(now, std::memory_order_relaxed));
+    const Clock::duration since(Clock::now().time_since_epoch().count() - last_asleep.load(std::memory_order_relaxed));
     return std::chrono::duration<double>(since).count() < kSpinSeconds;
 }
 
@@ -122,7 +121,9 @@ void parallel_for(std::int64_t tasks, int threads, const std::function<void(std:
     const int slots = helpers + 1;
     for (int slot = 0; slot < slots; ++slot) { new (ranges + slot) Range{tasks * slot / slots, tasks * (slot + 1) / slots}; }
     Job job{{work}, body, ranges, slots};
-    pool.run(job, helpers, wakes, seconds);
+    if (!pool.run(job, helpers, wakes, seconds)) {
+        last_asleep.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+    }
     if (job.failure) { std::rethrow_exception(job.failure); }
 }
 

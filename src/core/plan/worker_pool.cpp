@@ -191,7 +191,7 @@ void WorkerPool::reserve(int helpers) {
     while (count_.load(std::memory_order_relaxed) < helpers && start_one()) {}
 }
 
-void WorkerPool::run(Share& share, int helpers, bool (*wakes)(double seconds), double seconds) {
+bool WorkerPool::run(Share& share, int helpers, bool (*wakes)(double seconds), double seconds) {
     const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&share));
     // Addresses with something in their upper bits are for nobody else.
     helpers = address_of(address) == address ? std::min(helpers, kMostWorkers) : 0;
@@ -208,20 +208,22 @@ void WorkerPool::run(Share& share, int helpers, bool (*wakes)(double seconds), d
     take_those(kFree);
     const std::uint64_t called = ticks();
     const Worker* const first = used > 0 ? taken[0].worker : nullptr;
-    if (used < helpers && wakes(seconds)) { take_those(kAsleep); }
+    const bool enough = used == helpers;
+    if (!enough && wakes(seconds)) { take_those(kAsleep); }
     share.work(share, 0);
     for (int i = 0; i < used; ++i) {
         const Taken& it = taken[static_cast<std::size_t>(i)];
         it.worker->leave(it.posted);
     }
     const std::uint64_t began = first != nullptr ? first->began.load(std::memory_order_relaxed) : 0;
-    if (began == 0) { return; }  // a new one, whose thread may be starting
+    if (began == 0) { return enough; }  // a new one, whose thread may be starting
     // What began before belongs to another job: this one's was taken back, so late would it have begun.
     const std::uint64_t now = ticks();
     const double handoff = static_cast<double>((began > called && began < now ? began : now) - called) * seconds_of_tick();
     const double best = handoff_seconds_.load(std::memory_order_relaxed);
     const double later = best + kLaterShare * (std::min(handoff, kLatest) - best);
     handoff_seconds_.store(handoff < best ? handoff : later, std::memory_order_relaxed);
+    return enough;
 }
 
 bool WorkerPool::is_near(double seconds) {

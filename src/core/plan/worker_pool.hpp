@@ -30,8 +30,9 @@ public:
     static WorkerPool& instance();
 
     /// Calls share.work(share, 0) here and share.work(share, 1 ... ) on up to `helpers` workers, of which those that look for work
-    /// are taken, and where they are fewer, if wakes() says so, those that sleep. Returns when all that began have ended.
-    void run(Share& share, int helpers, bool (*wakes)(double seconds), double seconds);
+    /// are taken, and where they are fewer, if wakes() says so, those that sleep. Returns when all that began have ended: true
+    /// where as many looked for work.
+    bool run(Share& share, int helpers, bool (*wakes)(double seconds), double seconds);
 
     /// Whether a worker that looked for work began lately so soon after it was called that work of so many seconds on one thread
     /// pays for one. Where cores share no cache it takes 0.5 us and more instead of 0.1. Says yes at times all the same: it can
