@@ -92,6 +92,39 @@ TEST(Parallel, AnExceptionIsRethrownAndTheRestLeftOut) {
     }
 }
 
+// Work of a few microseconds goes to a helper or not, as its last begins were soon or late: every task is done either way.
+TEST(Parallel, LittleWorkIsDoneOnceWhetherSharedOrNot) {
+    std::array<std::atomic<int>, 4> calls{};
+    for (int repeat = 1; repeat <= 20000; ++repeat) {
+        parallel_for(
+            4, 3, [&](std::int64_t task, int) { calls.at(static_cast<std::size_t>(task)).fetch_add(1); },
+            1.5e-6 + 1e-7 * (repeat % 30));
+        for (const std::atomic<int>& each : calls) { ASSERT_EQ(each.load(), repeat); }
+    }
+}
+
+TEST(Parallel, TasksAreAtLeastAsManyAsThreads) {
+    for (const int threads : {1, 2, 8, 64}) {
+        for (const double seconds : {1e-6, 2e-6, 1e-5, 1e-4, 1e-2}) {
+            EXPECT_GE(good_number_of_tasks(seconds, threads), worthwhile_threads(seconds, threads));
+        }
+        EXPECT_LE(good_number_of_tasks(kLongSeconds, threads), 16 * threads);
+    }
+}
+
+// A caller who sleeps until a helper has ended is woken.
+TEST(Parallel, AHelperThatTakesLongIsWaitedFor) {
+    for (int repeat = 0; repeat < 5; ++repeat) {
+        std::atomic<int> done{0};
+        parallel_for(2, 2, [&](std::int64_t, int slot) {
+            if (slot == 1) { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }
+            if (slot == 0) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+            ++done;
+        });
+        EXPECT_EQ(done.load(), 2);
+    }
+}
+
 TEST(Parallel, LittleWorkStaysWithTheCaller) {
     const std::thread::id here = std::this_thread::get_id();
     for (int repeat = 0; repeat < 100; ++repeat) {

@@ -347,6 +347,34 @@ TEST(Direct, BitsDoNotDependOnPosition) {
     });
 }
 
+// What is beyond the signal is zeros for every sum, also where it is masked: the bits are those of a signal with the zeros in it.
+// Few taps have kernels of their own for whole rows, ends too.
+TEST(Direct, EndsOfFewTapsHaveTheBitsOfWrittenZeros) {
+    on_every_target([] {
+        Random random(18);
+        for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
+            const std::size_t size = size_of(dtype);
+            for (std::int64_t k = 1; k <= 34; ++k) {
+                for (const std::int64_t n : {1, 2, 7, 16, 31, 33, 65, 128, 150, 290, 700}) {
+                    const Mode mode = test::pick(std::vector<Mode>{Mode::full, Mode::same, Mode::causal, Mode::leading}, random);
+                    const Problem p = problem_of(dtype, n, k, mode);
+                    const std::int64_t outputs = output_length(p);
+                    const std::int64_t before = mode == Mode::same ? k / 2 : mode == Mode::leading ? 0 : k - 1;
+                    const Data data = draw_data(p, random);
+                    Problem wide = problem_of(dtype, outputs + k - 1, k, Mode::valid);
+                    Data zeros{std::vector<unsigned char>(bytes_of(input_extent(wide), dtype)), data.taps};
+                    const std::int64_t from = std::max<std::int64_t>(-before, 0), to = std::min(n, wide.length - before);
+                    std::memcpy(&zeros.in[static_cast<std::size_t>(before + from) * size],
+                                &data.in[static_cast<std::size_t>(from) * size], static_cast<std::size_t>(to - from) * size);
+                    const auto offset = static_cast<std::size_t>(test::between(0, 17, random)) * size;
+                    ASSERT_EQ(run(p, data, 1, offset), run(wide, zeros)) << test::describe(p);
+                    ASSERT_EQ(run(p, data, 3), run(wide, zeros)) << test::describe(p);
+                }
+            }
+        }
+    });
+}
+
 TEST(Direct, StaysInsideItsBuffers) {
     on_every_target([] {
         Random random(17);

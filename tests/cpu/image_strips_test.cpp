@@ -71,6 +71,55 @@ TEST(ImageStrips, ThreeAndFiveAroundTheBorders) {
     }
 }
 
+// Under zero boundaries rows go whole, ends masked; under others their middle goes by strips. Where windows stay in the image the
+// bits are the same, and so are they as in an image with the zeros written around it.
+TEST(ImageStrips, WholeRowsUnderThreeHaveTheBitsOfStripsAndOfWrittenZeros) {
+    Random random(14);
+    for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
+        const std::size_t size = size_of(dtype);
+        for (const std::int64_t width : {3, 4, 7, 15, 16, 17, 31, 33, 64, 100, 129, 300, 4097}) {
+            for (const std::int64_t height : {1, 2, 3, 5, 6, 7, 11, 13, 61, 130}) {
+                if (width > 1000 && height > 11) { continue; }
+                const auto elements = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+                ImageProblem p{.height = height, .width = width, .mask_height = 3, .mask_width = 3, .dtype = dtype};
+                p.mode = test::pick(std::vector<Mode>{Mode::same, Mode::full, Mode::causal, Mode::leading}, random);
+                const std::int64_t before = p.mode == Mode::same ? 1 : p.mode == Mode::leading ? 0 : 2;
+                const std::int64_t grown = p.mode == Mode::full ? 2 : 0;
+                ImageProblem around = p, other = p;
+                around.height = height + grown + 2;
+                around.width = width + grown + 2;
+                around.mode = Mode::valid;
+                other.boundary = Boundary::reflect;
+                std::vector<unsigned char> in(elements(input_extent(p)) * size), taps(9 * size);
+                std::vector<unsigned char> padded(elements(input_extent(around)) * size);
+                test::fill_random(in.data(), dtype, input_extent(p), random);
+                test::fill_random(taps.data(), dtype, 9, random);
+                for (std::int64_t y = 0; y < height; ++y) {
+                    std::memcpy(&padded[elements((y + before) * around.width + before) * size], &in[elements(y * width) * size],
+                                elements(width) * size);
+                }
+                const auto made = [&](const ImageProblem& problem, const void* samples, int threads, std::size_t offset) {
+                    GuardedBuffer out(elements(output_extent(problem)) * size, offset * size);
+                    make_plan(problem, taps.data(), {.device = "cpu", .algorithm = "direct", .threads = threads})
+                        .execute(out.data(), samples);
+                    EXPECT_TRUE(out.guards_intact()) << test::describe(problem);
+                    return std::vector<unsigned char>{out.data(), out.data() + out.size()};
+                };
+                const auto out = made(p, in.data(), 1, elements(test::between(0, 17, random)));
+                ASSERT_EQ(out, made(p, in.data(), 3, 0)) << test::describe(p);
+                ASSERT_EQ(out, made(around, padded.data(), 1, 5)) << test::describe(p);
+                const auto strips = made(other, in.data(), 1, 0);
+                const std::int64_t row = width + grown;
+                for (std::int64_t y = before; y < height - 2 + before; ++y) {
+                    const std::size_t at = elements(y * row + before) * size;
+                    ASSERT_EQ(std::memcmp(&out[at], &strips[at], elements(width - 2) * size), 0)
+                        << test::describe(p) << " row " << y;
+                }
+            }
+        }
+    }
+}
+
 TEST(ImageStrips, RankOneAroundTheBorders) {
     Random random(12);
     for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {

@@ -13,14 +13,18 @@
 namespace tapline::core {
 namespace {
 
-// The least that is worth a thread which looks for work: it begins 0.2 us after it is called, and 0.3 us are lost at the end. Two
-// threads do 17.3 us of one in 9.1 (AMD EPYC, 2 cores).
-constexpr double kLeastSeconds = 2.5e-6;
+// The least that is worth one thread which looks for work, and what is worth each of several.
+constexpr double kLeastSeconds = 1e-6, kLeastSecondsOfMany = 2.5e-6;
+// Less is shared only where the other core is near.
+constexpr double kSureSeconds = 5e-6;
+// What is lost at the beginning and at the end.
+constexpr double kJoinSeconds = 0.3e-6;
 // What is worth waking threads for that may sleep deeply. After 2 ms of rest 175 us of work took 181 on two threads, of which the
 // second came too late, and 52 us took 57; after 0.2 ms of rest 97 and 38.
 constexpr double kWakingSeconds = 150e-6;
-// The least worth taking as a task: 20 ns for the counter that all threads share.
-constexpr double kTaskSeconds = 1e-6;
+// The least worth taking as a task, where threads have one each: shorter ones end while another thread has begun late, and what it
+// would read and write lies in its own core's cache.
+constexpr double kTaskSeconds = 5e-6;
 constexpr double kTasksOfAThread = 16;
 
 // A slot's share of the tasks, which it takes in order: neighbours, and in a repeated call the same ones, so that what they read
@@ -30,7 +34,7 @@ struct alignas(64) Range {
     std::int64_t end;
 };
 
-struct Job {
+struct Job : Share {
     const std::function<void(std::int64_t, int)>& body;
     Range* ranges;
     int slots;
@@ -38,8 +42,20 @@ struct Job {
     std::exception_ptr failure{};  ///< written by whoever set `failed`, read when all have ended
 };
 
-void work(void* of, int slot) {
-    Job& job = *static_cast<Job*>(of);
+// What a body refers to lies in its caller's frames, close to it: a helper asks for these lines all at once, as each would make it
+// wait for the other core.
+void ask_for(const void* body) {
+    constexpr int kBytesBefore = 128, kBytesBehind = 512, kLine = 64;
+    const char* const at = static_cast<const char*>(body);
+    for (int i = -kBytesBefore; i < kBytesBehind; i += kLine) { __builtin_prefetch(at + i); }
+}
+
+void work(Share& share, int slot) {
+    Job& job = static_cast<Job&>(share);
+    if (slot > 0) {
+        __builtin_prefetch(&job.ranges[slot], 1);
+        ask_for(&job.body);
+    }
     try {
         for (int i = 0; i < job.slots; ++i) {
             Range& range = job.ranges[(slot + i) % job.slots];
@@ -54,12 +70,13 @@ void work(void* of, int slot) {
 }
 
 using Clock = std::chrono::steady_clock;
-std::atomic<Clock::rep> last_end{0};
+std::atomic<Clock::rep> last_asleep{0};  ///< when the last work ended that found threads asleep
 
-// Whether threads that had been awake for the work before this would still be. If so, waking them for little work costs no more
-// than not having woken them then.
-bool comes_soon_after_the_last() {
-    const Clock::duration since(Clock::now().time_since_epoch().count() - last_end.load(std::memory_order_relaxed));
+// Whether threads are woken for work which takes one thread so many seconds: where it is much, or where those woken for the last
+// work that found them asleep would still be awake. Then waking them for little work costs no more than not having woken them then.
+bool wakes(double seconds) {
+    if (seconds >= kWakingSeconds) { return true; }
+    const Clock::duration since(Clock::now().time_since_epoch().count() - last_asleep.load(std::memory_order_relaxed));
     return std::chrono::duration<double>(since).count() < kSpinSeconds;
 }
 
@@ -72,39 +89,41 @@ int most_helpers() {
 }  // namespace
 
 int worthwhile_threads(double seconds, int threads) {
-    const double worth = seconds / kLeastSeconds;
-    return worth < threads ? std::max(static_cast<int>(worth), 1) : std::max(threads, 1);
+    if (seconds <= kLeastSeconds || threads <= 1) { return 1; }
+    const double worth = seconds / kLeastSecondsOfMany;
+    return worth < threads ? std::max(static_cast<int>(worth), 2) : threads;
 }
 
 double seconds_on_threads(double seconds, int threads) {
-    // What is lost at the beginning and at the end.
-    constexpr double kJoinSeconds = 0.5e-6;
     const int used = worthwhile_threads(seconds, threads);
     return used == 1 ? seconds : seconds / used + kJoinSeconds;
 }
 
 std::int64_t good_number_of_tasks(double seconds, int threads) {
     const int used = worthwhile_threads(seconds, threads);
-    return used == 1 ? 1 : static_cast<std::int64_t>(std::clamp(seconds / kTaskSeconds, 1.0, kTasksOfAThread * used));
+    if (used == 1) { return 1; }
+    const double most = kTasksOfAThread * used;
+    return seconds / kTaskSeconds < most ? std::max(static_cast<int>(seconds / kTaskSeconds), used) : static_cast<int>(most);
 }
 
 void parallel_for(std::int64_t tasks, int threads, const std::function<void(std::int64_t, int)>& body, double seconds) {
     const auto helpers =
         static_cast<int>(std::min<std::int64_t>({worthwhile_threads(seconds, threads) - 1, tasks - 1, most_helpers()}));
-    if (helpers <= 0) {
+    const auto alone = [&] {
         for (std::int64_t task = 0; task < tasks; ++task) { body(task, 0); }
-        return;
-    }
+    };
+    if (helpers <= 0) { return alone(); }
     WorkerPool& pool = WorkerPool::instance();
+    if (seconds < kSureSeconds && !pool.is_near(seconds)) { return alone(); }
     pool.reserve(helpers);
     alignas(Range) std::byte memory[sizeof(Range) * WorkerPool::kMostSlots];
     auto* const ranges = reinterpret_cast<Range*>(memory);
     const int slots = helpers + 1;
     for (int slot = 0; slot < slots; ++slot) { new (ranges + slot) Range{tasks * slot / slots, tasks * (slot + 1) / slots}; }
-    Job job{.body = body, .ranges = ranges, .slots = slots};
-    const bool wake = seconds >= kWakingSeconds || comes_soon_after_the_last();
-    pool.run({work, &job}, helpers, wake ? helpers : 0);
-    last_end.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+    Job job{{work}, body, ranges, slots};
+    if (!pool.run(job, helpers, wakes, seconds)) {
+        last_asleep.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+    }
     if (job.failure) { std::rethrow_exception(job.failure); }
 }
 

@@ -13,24 +13,33 @@
 namespace tapline::core {
 namespace {
 
-// A worker's state is one of these, and above it how often it was taken: a caller can tell his own job from a later one.
-enum Stage : std::uint32_t {
-    kFree = 0,    // looks for work
-    kAsleep = 1,  // or about to be
-    kTaken = 2,   // by a caller, who writes down the job
-    kPosted = 3,  // it may begin, or the caller may take it back
-    kRunning = 4,
-};
-constexpr std::uint32_t kStages = 8;
+// A worker's state is one of these. From kPosted on the address of the job is in it too, and the worker's slot: so one line of the
+// cache tells a worker all, one exchange posts a job, and a caller knows his own from another's, as nobody else has one there.
+constexpr std::uint64_t kFree = 0;    // looks for work
+constexpr std::uint64_t kAsleep = 1;  // or about to be
+constexpr std::uint64_t kPosted = 2;  // it may begin, or the caller may take it back
+constexpr std::uint64_t kRunning = 3;
+constexpr std::uint64_t kAwaited = 4;  // running, and the caller sleeps until it has ended
+constexpr std::uint64_t kStages = alignof(Share);
+constexpr int kSlotShift = 48;
 
-constexpr Stage stage_of(std::uint32_t state) { return static_cast<Stage>(state % kStages); }
-constexpr std::uint32_t with_stage(std::uint32_t state, Stage stage) { return state / kStages * kStages + stage; }
-constexpr std::uint32_t next_with(std::uint32_t state, Stage stage) { return with_stage(state + kStages, stage); }
+constexpr std::uint64_t stage_of(std::uint64_t state) { return state % kStages; }
+constexpr std::uint64_t with_stage(std::uint64_t state, std::uint64_t stage) { return state / kStages * kStages + stage; }
+constexpr std::uint64_t address_of(std::uint64_t state) { return state % (std::uint64_t{1} << kSlotShift) / kStages * kStages; }
+constexpr int slot_of(std::uint64_t state) { return static_cast<int>(state >> kSlotShift); }
 
 // A caller who has nothing left to do waits for the others' last tasks awake for so long.
 constexpr double kJoinSpinSeconds = 50e-6;
-// So many pauses (1 to 3 us) between two looks at the clock, at which another thread may have the core.
-constexpr int kPauses = 64;
+// So many pauses (4 to 10 us) between two looks at the clock, at which another thread may have the core: who calls meanwhile waits.
+constexpr int kPauses = 256;
+
+// Work pays for a thread that takes so many times as long as its begin: that of the other core, its end's way back, and as much
+// again as is gained.
+constexpr double kHandoffs = 10;
+// A begin that came later than the best of the last ones, at most so late, counts this share: a worker may have been yielding.
+constexpr double kLatest = 2e-6, kLaterShare = 1.0 / 16;
+// Of so many calls in turn that are refused the first ones are made all the same: enough that a sleeping worker is woken and tells.
+constexpr unsigned kRefusals = 4096, kTries = 48;
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -40,15 +49,24 @@ void pause() {
 #endif
 }
 
+// A clock that costs some cycles where there is one, to measure with what costs 0.1 us.
+std::uint64_t ticks() {
+#if defined(__x86_64__) || defined(__i386__)
+    return __builtin_ia32_rdtsc();
+#else
+    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // The first state for which done() holds, or the last one seen when the time is over.
 template <class Done>
-std::uint32_t spin(const std::atomic<std::uint32_t>& state, double seconds, const Done& done) {
+std::uint64_t spin(const std::atomic<std::uint64_t>& state, double seconds, const Done& done) {
     double until = 0;
     for (;;) {
         for (int i = 0; i < kPauses; ++i) {
-            const std::uint32_t seen = state.load(std::memory_order_acquire);
+            const std::uint64_t seen = state.load(std::memory_order_acquire);
             if (done(seen)) { return seen; }
             pause();
         }
@@ -62,29 +80,50 @@ std::uint32_t spin(const std::atomic<std::uint32_t>& state, double seconds, cons
     }
 }
 
+double seconds_of_tick() {
+    static const double kSeconds = [] {
+        constexpr double kMeasured = 20e-6;
+        const double begin = seconds_now();
+        const std::uint64_t first = ticks();
+        double end = begin;
+        while (end - begin < kMeasured) { end = seconds_now(); }
+        return (end - begin) / static_cast<double>(std::max<std::uint64_t>(ticks() - first, 1));
+    }();
+    return kSeconds;
+}
+
 // No destructor: workers may live until the process ends.
 alignas(WorkerPool) std::byte storage[sizeof(WorkerPool)];
 
 }  // namespace
 
 struct alignas(64) WorkerPool::Worker {
-    std::atomic<std::uint32_t> state{kFree};
-    Share share{};  ///< written while kTaken, read while kRunning
-    int slot = 0;
+    std::atomic<std::uint64_t> state{kFree};
+    std::atomic<std::uint64_t> began{0};              ///< ticks, of the last job
+    alignas(64) std::atomic<std::uint32_t> woken{0};  ///< counts; what a sleeping worker waits for
+    std::atomic<std::uint32_t> ended{0};              ///< what a sleeping caller waits for
 
-    /// Posts a job if the worker is at `stage`; `taken` is where.
-    bool take(const Share& job, int as_slot, Stage stage, std::uint32_t& posted) {
-        std::uint32_t seen = state.load(std::memory_order_relaxed);
-        if (stage_of(seen) != stage) { return false; }
-        if (!state.compare_exchange_strong(seen, next_with(seen, kTaken), std::memory_order_acquire, std::memory_order_relaxed)) {
-            return false;
+    /// Posts a job if the worker is at `stage`.
+    bool take(std::uint64_t posted, std::uint64_t stage) {
+        std::uint64_t seen = stage;
+        if (!state.compare_exchange_strong(seen, posted, std::memory_order_release, std::memory_order_relaxed)) { return false; }
+        if (stage == kAsleep) {
+            woken.fetch_add(1);
+            woken.notify_one();
         }
-        share = job;
-        slot = as_slot;
-        posted = next_with(seen, kPosted);
-        state.store(posted, std::memory_order_release);
-        if (stage == kAsleep) { state.notify_one(); }
         return true;
+    }
+
+    /// Returns when the worker is no longer at what was posted.
+    void leave(std::uint64_t posted) {
+        std::uint64_t seen = state.load(std::memory_order_acquire);
+        if (seen == posted && state.compare_exchange_strong(seen, kFree, std::memory_order_acquire)) { return; }
+        const std::uint64_t running = with_stage(posted, kRunning), awaited = with_stage(posted, kAwaited);
+        if (seen != running || spin(state, kJoinSpinSeconds, [=](std::uint64_t s) { return s != running; }) != running) { return; }
+        const std::uint32_t before = ended.load();
+        seen = running;
+        if (!state.compare_exchange_strong(seen, awaited, std::memory_order_acquire)) { return; }
+        while (state.load(std::memory_order_acquire) == awaited) { ended.wait(before); }
     }
 };
 
@@ -98,19 +137,24 @@ WorkerPool& WorkerPool::instance() {
 }
 
 void WorkerPool::live(Worker* worker) {
-    std::atomic<std::uint32_t>& state = worker->state;
+    std::atomic<std::uint64_t>& state = worker->state;
     for (;;) {
-        std::uint32_t seen = spin(state, kSpinSeconds, [](std::uint32_t s) { return stage_of(s) == kPosted; });
+        std::uint64_t seen = spin(state, kSpinSeconds, [](std::uint64_t s) { return stage_of(s) == kPosted; });
         if (stage_of(seen) == kPosted) {
+            // On its way while this thread becomes the job's owner; it may be gone, which does not matter.
+            const auto address = static_cast<std::uintptr_t>(address_of(seen));
+            __builtin_prefetch(reinterpret_cast<const void*>(address));
             if (!state.compare_exchange_strong(seen, with_stage(seen, kRunning), std::memory_order_acquire)) { continue; }
-            worker->share.work(worker->share.job, worker->slot);
-            state.store(with_stage(seen, kFree), std::memory_order_release);
-            state.notify_all();  // the caller may have fallen asleep
-        } else if (stage_of(seen) == kFree) {
-            const std::uint32_t asleep = with_stage(seen, kAsleep);
-            if (state.compare_exchange_strong(seen, asleep, std::memory_order_relaxed)) {
-                state.wait(asleep, std::memory_order_acquire);
+            worker->began.store(ticks(), std::memory_order_relaxed);
+            auto& share = *reinterpret_cast<Share*>(address);
+            share.work(share, slot_of(seen));
+            if (stage_of(state.exchange(kFree)) == kAwaited) {
+                worker->ended.fetch_add(1);
+                worker->ended.notify_all();
             }
+        } else if (seen == kFree) {
+            const std::uint32_t before = worker->woken.load();
+            if (state.compare_exchange_strong(seen, kAsleep, std::memory_order_acquire)) { worker->woken.wait(before); }
         }
     }
 }
@@ -147,34 +191,44 @@ void WorkerPool::reserve(int helpers) {
     while (count_.load(std::memory_order_relaxed) < helpers && start_one()) {}
 }
 
-void WorkerPool::run(const Share& share, int helpers, int sleepers) {
-    helpers = std::min(helpers, kMostWorkers);
+bool WorkerPool::run(Share& share, int helpers, bool (*wakes)(double seconds), double seconds) {
+    const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&share));
+    // Addresses with something in their upper bits are for nobody else.
+    helpers = address_of(address) == address ? std::min(helpers, kMostWorkers) : 0;
     std::array<Taken, kMostWorkers> taken;  // NOLINT(cppcoreguidelines-pro-type-member-init): the first `used` are written
     int used = 0;
     const int count = count_.load(std::memory_order_acquire);
-    const auto take_those = [&](Stage stage, int most) {
-        for (int i = 0; i < count && used < most; ++i) {
+    const auto take_those = [&](std::uint64_t stage) {
+        for (int i = 0; i < count && used < helpers; ++i) {
             Worker* const worker = workers_[static_cast<std::size_t>(i)].load(std::memory_order_relaxed);
-            Taken& it = taken[static_cast<std::size_t>(used)];
-            if (worker->take(share, used + 1, stage, it.posted)) {
-                it.worker = worker;
-                ++used;
-            }
+            const std::uint64_t posted = (static_cast<std::uint64_t>(used + 1) << kSlotShift) + address + kPosted;
+            if (worker->take(posted, stage)) { taken[static_cast<std::size_t>(used++)] = {worker, posted}; }
         }
     };
-    take_those(kFree, helpers);
-    take_those(kAsleep, std::min(used + sleepers, helpers));
-    share.work(share.job, 0);
+    take_those(kFree);
+    const std::uint64_t called = ticks();
+    const Worker* const first = used > 0 ? taken[0].worker : nullptr;
+    const bool enough = used == helpers;
+    if (!enough && wakes(seconds)) { take_those(kAsleep); }
+    share.work(share, 0);
     for (int i = 0; i < used; ++i) {
         const Taken& it = taken[static_cast<std::size_t>(i)];
-        std::atomic<std::uint32_t>& state = it.worker->state;
-        std::uint32_t seen = it.posted;
-        if (state.compare_exchange_strong(seen, with_stage(it.posted, kFree), std::memory_order_relaxed)) { continue; }
-        const std::uint32_t running = with_stage(it.posted, kRunning);
-        if (spin(state, kJoinSpinSeconds, [running](std::uint32_t s) { return s != running; }) == running) {
-            state.wait(running, std::memory_order_acquire);
-        }
+        it.worker->leave(it.posted);
     }
+    const std::uint64_t began = first != nullptr ? first->began.load(std::memory_order_relaxed) : 0;
+    if (began == 0) { return enough; }  // a new one, whose thread may be starting
+    // What began before belongs to another job: this one's was taken back, so late would it have begun.
+    const std::uint64_t now = ticks();
+    const double handoff = static_cast<double>((began > called && began < now ? began : now) - called) * seconds_of_tick();
+    const double best = handoff_seconds_.load(std::memory_order_relaxed);
+    const double later = best + kLaterShare * (std::min(handoff, kLatest) - best);
+    handoff_seconds_.store(handoff < best ? handoff : later, std::memory_order_relaxed);
+    return enough;
+}
+
+bool WorkerPool::is_near(double seconds) {
+    if (handoff_seconds_.load(std::memory_order_relaxed) * kHandoffs <= seconds) { return true; }
+    return refused_.fetch_add(1, std::memory_order_relaxed) % kRefusals < kTries;
 }
 
 }  // namespace tapline::core

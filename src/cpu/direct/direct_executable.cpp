@@ -45,6 +45,11 @@ DirectExecutable<X, H>::DirectExecutable(const core::Resolved& problem, const vo
     kernel_ = kComplexTaps ? kernels.complex : doubles_ ? kernels.equal : kernels.real;
     careful_kernel_ = kComplexTaps ? kernels.careful_complex : kernels.careful_real;
     finite_taps_ = std::all_of(taps_.begin(), taps_.end(), [](const H& tap) { return is_finite(tap); });
+    if constexpr (!kComplex) {
+        const bool few = finite_taps_ && problem.x.k <= kMostFewTaps<Real> && problem.x.boundary == Boundary::zero;
+        few_kernel_ = few ? kernels.few : nullptr;
+    }
+    if (problem.x.outputs > 0 && problem.batch.length > 0) { whole_ = divide(problem.x.outputs, false, false); }
 }
 
 template <class X, class H>
@@ -105,37 +110,40 @@ auto DirectExecutable<X, H>::plan_job(const core::Output& output, const core::In
         job.interior_first = std::clamp(input.main.first + p.x.origin, output.first, end);
         job.interior_last = std::clamp(input.main.last + p.x.origin - p.x.k + 1, job.interior_first, end);
     }
-    const double rows = static_cast<double>(p.batch.length) * static_cast<double>(p.outer_length());
-    const double bytes = rows * static_cast<double>(output.count) * static_cast<double>(sizeof(X));
-    job.stream = job.plain_output && stores_past_caches(bytes, bytes, threads_);
-    divide(job);
+    const bool known = !job.side_by_side && output.count == p.x.outputs;
+    job.division = known ? whole_ : divide(output.count, job.side_by_side, job.flat);
+    job.stream = job.plain_output && job.division.past_caches;
     return job;
 }
 
 // Tasks depend on the problem and the number of threads; bits do not depend on tasks.
 template <class X, class H>
-void DirectExecutable<X, H>::divide(Job& job) const {
-    const std::int64_t count = job.output.count;
-    const std::int64_t together = job.flat ? problem_.batch.length : 1;  // rows of which a task takes all or none
+auto DirectExecutable<X, H>::divide(std::int64_t count, bool side_by_side, bool flat) const -> Division {
+    Division division;
+    const double items = static_cast<double>(problem_.batch.length) * static_cast<double>(problem_.outer_length());
+    const double bytes = items * static_cast<double>(count) * static_cast<double>(sizeof(X));
+    division.past_caches = stores_past_caches(bytes, bytes, threads_);
+    const std::int64_t together = flat ? problem_.batch.length : 1;  // rows of which a task takes all or none
     const std::int64_t rows = problem_.batch.length / together;
     const double output_seconds = static_cast<double>(kParts * kTapParts * together) *
                                   (direct_products(problem_.x.k, doubles_) + kProductsOfAnOutput) *
                                   direct_product_seconds(target_, sizeof(Real));
-    job.seconds = output_seconds * static_cast<double>(rows) * static_cast<double>(count);
+    division.seconds = output_seconds * static_cast<double>(rows) * static_cast<double>(count);
     const double wanted =
-        std::max(static_cast<double>(core::good_number_of_tasks(job.seconds, threads_)), job.seconds / kMostTaskSeconds);
+        std::max(static_cast<double>(core::good_number_of_tasks(division.seconds, threads_)), division.seconds / kMostTaskSeconds);
     const std::int64_t outputs =
-        std::max(static_cast<std::int64_t>(job.seconds / wanted / output_seconds) + 1, divide_up(kMinTaskOutputs, together));
-    if (job.side_by_side && !job.flat) {
-        job.outputs_per_task = std::min(count, kPanelSamples);
-        job.rows_per_task = std::min(divide_up(outputs / job.outputs_per_task + 1, kPanelWidth) * kPanelWidth, rows);
+        std::max(static_cast<std::int64_t>(division.seconds / wanted / output_seconds) + 1, divide_up(kMinTaskOutputs, together));
+    if (side_by_side && !flat) {
+        division.outputs_per_task = std::min(count, kPanelSamples);
+        division.rows_per_task = std::min(divide_up(outputs / division.outputs_per_task + 1, kPanelWidth) * kPanelWidth, rows);
     } else {
-        job.outputs_per_task = outputs;
-        job.rows_per_task = outputs < count ? 1 : std::clamp(outputs / count, std::int64_t{1}, rows);
+        division.outputs_per_task = outputs;
+        division.rows_per_task = outputs < count ? 1 : std::clamp(outputs / count, std::int64_t{1}, rows);
     }
-    job.tasks_per_row = divide_up(count, job.outputs_per_task);
-    job.tasks = job.tasks_per_row * divide_up(rows, job.rows_per_task);
-    job.rows_per_task *= together;
+    division.tasks_per_row = divide_up(count, division.outputs_per_task);
+    division.tasks = division.tasks_per_row * divide_up(rows, division.rows_per_task);
+    division.rows_per_task *= together;
+    return division;
 }
 
 template <class X, class H>
@@ -144,7 +152,8 @@ void DirectExecutable<X, H>::execute(const core::Output& output, const core::Inp
     if (output.count <= 0) { return; }
     const Job job = plan_job(output, input, workspace);
     core::parallel_for(
-        job.tasks, threads_, [this, &job](std::int64_t task, int slot) { run_task(job, task, slot); }, job.seconds);
+        job.division.tasks, threads_, [this, &job](std::int64_t task, int slot) { run_task(job, task, slot); },
+        job.division.seconds);
 }
 
 template <class X, class H>
@@ -183,12 +192,13 @@ const void* DirectExecutable<X, H>::taps_in_order(std::int64_t filter) const {
 
 template <class X, class H>
 void DirectExecutable<X, H>::run_task(const Job& job, std::int64_t task, int slot) const {
+    const Division& division = job.division;
     const Scratch scratch = scratch_of(job, slot);
     const std::int64_t end = job.output.first + job.output.count;
-    const std::int64_t first = job.output.first + task % job.tasks_per_row * job.outputs_per_task;
-    const std::int64_t last = std::min(first + job.outputs_per_task, end);
-    const std::int64_t row = task / job.tasks_per_row * job.rows_per_task;
-    const std::int64_t row_end = std::min(row + job.rows_per_task, problem_.batch.length);
+    const std::int64_t first = job.output.first + task % division.tasks_per_row * division.outputs_per_task;
+    const std::int64_t last = std::min(first + division.outputs_per_task, end);
+    const std::int64_t row = task / division.tasks_per_row * division.rows_per_task;
+    const std::int64_t row_end = std::min(row + division.rows_per_task, problem_.batch.length);
     if (job.side_by_side) {
         run_side_by_side(job, scratch, first, last, row, row_end);
         return;
@@ -199,6 +209,7 @@ void DirectExecutable<X, H>::run_task(const Job& job, std::int64_t task, int slo
 template <class X, class H>
 void DirectExecutable<X, H>::run_row(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first,
                                      std::int64_t last) const {
+    if (few_kernel_ != nullptr && run_few(job, row, first, last)) { return; }
     const std::int64_t from = std::clamp(job.interior_first, first, last);
     const std::int64_t to = std::clamp(job.interior_last, from, last);
     const bool whole = from == first && to == last;
@@ -209,6 +220,27 @@ void DirectExecutable<X, H>::run_row(const Job& job, const Scratch& scratch, std
     run_gathered(job, scratch, row, first, from);
     run_in_place(job, scratch, row, from, to);
     run_gathered(job, scratch, row, to, last);
+}
+
+// Outputs with their windows, as far as the signal has them, in one piece of memory: false where that is not so.
+template <class X, class H>
+bool DirectExecutable<X, H>::run_few(const Job& job, std::int64_t row, std::int64_t first, std::int64_t last) const {
+    const core::Piece& main = job.input.main;
+    const std::int64_t n = job.input.n, k = problem_.x.k;
+    if (!job.plain_output || job.output.stride != 1 || main.stride != 1 || n == kUnknownLength || first >= last) { return false; }
+    const std::int64_t begin = first - problem_.x.origin, end = last - problem_.x.origin + k - 1;
+    const std::int64_t lead = std::max<std::int64_t>(-begin, 0), trail = std::max<std::int64_t>(end - n, 0);
+    if (lead >= k || trail >= k || begin + lead < main.first || end - trail > main.last) { return false; }
+    few_kernel_(
+        {.out = real_elements<Real>(static_cast<X*>(job.output.data) + row * job.output.batch_stride + (first - job.output.first)),
+         .in = real_elements<Real>(static_cast<const X*>(main.data) + row * main.batch_stride + (begin - main.first)),
+         .taps = real_elements<Real>(taps_of(row)),
+         .count = last - first,
+         .k = k,
+         .stream = job.stream,
+         .lead = lead,
+         .trail = trail});
+    return true;
 }
 
 template <class X, class H>

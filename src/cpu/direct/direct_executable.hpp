@@ -51,6 +51,15 @@ private:
         X* sums;
         Real* present;
     };
+    /// How an execution is divided into tasks.
+    struct Division {
+        std::int64_t rows_per_task = 1;  ///< side by side: all, or the columns of some panels
+        std::int64_t outputs_per_task = 1;
+        std::int64_t tasks_per_row = 1;
+        std::int64_t tasks = 1;
+        double seconds = 0;        ///< on one thread
+        bool past_caches = false;  ///< so large that outputs are stored past the caches
+    };
     /// One execution: its arguments and how it is divided.
     struct Job {
         const core::Output& output;
@@ -63,17 +72,14 @@ private:
         bool panels = false;        ///< side by side, rows enough for panels
         bool plain_output = false;  ///< sums are the output, with unit stride
         bool stream = false;
-        std::int64_t rows_per_task = 1;  ///< side by side: all, or the columns of some panels
-        std::int64_t outputs_per_task = 1;
-        std::int64_t tasks_per_row = 1;
-        std::int64_t tasks = 1;
-        double seconds = 0;  ///< on one thread
+        Division division{};
     };
 
     [[nodiscard]] Job plan_job(const core::Output& output, const core::Input& input, std::span<std::byte> workspace) const;
     void run_task(const Job& job, std::int64_t task, int slot) const;
     void run_row(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t last) const;
     void run_in_place(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t last) const;
+    bool run_few(const Job& job, std::int64_t row, std::int64_t first, std::int64_t last) const;
     void run_gathered(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t last) const;
     void sum_gathered(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t count) const;
     void run_contiguous(const Job& job, const Scratch& scratch, const core::Output& output, std::int64_t row, std::int64_t first,
@@ -88,7 +94,7 @@ private:
     void gather_line(X* line, const Job& job, std::int64_t position, std::int64_t row, std::int64_t row_end,
                      std::int64_t ahead) const;
 
-    void divide(Job& job) const;
+    [[nodiscard]] Division divide(std::int64_t count, bool side_by_side, bool flat) const;
     [[nodiscard]] std::size_t window_samples() const;
     [[nodiscard]] std::int64_t sums_samples() const;
     /// Outputs of a panel that are summed before more lines are packed: all where sums of neighbours share most of their work.
@@ -105,7 +111,9 @@ private:
     int threads_ = 1;
     Target target_;
     LineStore<X> store_;
+    Division whole_;  ///< of all outputs, rows one after the other
     typename DirectKernels<Real>::Kernel kernel_ = nullptr, careful_kernel_ = nullptr;
+    typename DirectKernels<Real>::Kernel few_kernel_ = nullptr;  ///< of few taps under a zero boundary, where the target has it
 };
 
 /// Seconds of one output of a problem that is summed directly, on one thread.

@@ -287,7 +287,10 @@ HWY_NOINLINE void direct(const DirectCall<T>& whole) {
     }
 #if HWY_TARGET == HWY_AVX3
     if constexpr (kParts == 1 && (kStep == 1 || kStep == 2)) {
-        if (call.k <= 2 * L) { o = FewTaps<T, kStep>::run(call, o); }
+        if (call.k <= 2 * L) {
+            if (count >= H * L && !call.accumulate) { return FewTaps<T, kStep>::whole(whole); }
+            o = FewTaps<T, kStep>::run(call, o);
+        }
     }
 #else
     if constexpr (kParts == 1 && (kStep == 1 || kStep == 2)) {
@@ -393,9 +396,16 @@ void complex_taps(const DirectCall<T>& call) {
 template <class T>
 DirectKernels<T> kernels() {
 #if HWY_TARGET == HWY_SCALAR
-    return {real_taps<T>, equal_taps<T>, complex_one_by_one<T, false>, careful<T, 1>, complex_one_by_one<T, true>};
+    return {real_taps<T>, equal_taps<T>, complex_one_by_one<T, false>, careful<T, 1>, complex_one_by_one<T, true>, nullptr};
 #else
-    return {real_taps<T>, equal_taps<T>, complex_taps<T>, careful<T, 1>, careful<T, 2>};
+    return {
+        real_taps<T>, equal_taps<T>, complex_taps<T>, careful<T, 1>, careful<T, 2>,
+#if HWY_TARGET == HWY_AVX3
+            few_taps<T>
+#else
+            nullptr
+#endif
+    };
 #endif
 }
 

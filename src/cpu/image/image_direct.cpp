@@ -33,6 +33,8 @@ constexpr std::int64_t kGroupsInTurn = 32;
 // Planes of a volume's mask.
 constexpr std::int64_t kMostLayers = 64;
 constexpr std::int64_t kLeastBlock = 256, kMostBlock = 4096;
+// Rows of a task where whole rows go along the image, and those of them that go together.
+constexpr std::int64_t kMostBand = 60, kRowsAlong = 6;
 // A tile's loads and stores count as so many products an output: 5x5, 7x7, 11x11, 15x15 on 2048 x 2048 f32 with one thread
 // take 2.3, 3.9, 8.5, 14.4 ms; 2.3, 3.8, 8.1, 14.4 predicted.
 constexpr double kProductsOfAnOutput = 13.5;
@@ -48,6 +50,15 @@ Address* at(Address* begin, std::int64_t elements, Dtype dtype) {
     return static_cast<Byte*>(begin) + elements * static_cast<std::int64_t>(size_of(dtype));
 }
 
+// Whether rows may be summed whole, as pixels lie, under the kernel for 3 x 3: what is beside them is zeros.
+template <class T>
+bool goes_by_three(const Resolved& p, const ImageLines<T>& lines, const ImageKernels<T>& kernels) {
+    const auto side = [](const core::Axis& axis) { return axis.k == 3 && axis.origin >= 0 && axis.origin < 3; };
+    return kernels.three != nullptr && p.rank == 2 && side(p.x) && side(p.y) && p.x.boundary == Boundary::zero &&
+           p.y.boundary != Boundary::constant && lines.step() == 1 && lines.is_in_place() && lines.is_plain_output() &&
+           !p.complex_taps && p.x.outputs - p.x.origin <= p.x.n && p.x.n >= 3;
+}
+
 }  // namespace
 
 template <class T>
@@ -60,6 +71,7 @@ ImageDirect<T>::ImageDirect(const Resolved& problem, const void* taps, const Req
       seconds_(seconds),
       plane_taps_(problem.y.k * problem.x.k),
       in_groups_(plane_taps_ > (problem.rank == 2 ? kTapsInTurn : kPlaneTapsInTurn)),
+      three_(goes_by_three(problem, lines_, kernels_)),
       rows_(kernels_.call_rows(problem.y.k, problem.x.k, false)),
       stream_rows_(kernels_.call_rows(problem.y.k, problem.x.k, true)),
       ring_(problem.y.k + rows_ - 1 + lines_.rows_together() - 1) {
@@ -89,6 +101,7 @@ std::size_t ImageDirect<T>::slot_bytes() const {
 
 template <class T>
 void ImageDirect<T>::execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const {
+    if (three_) { return execute_three(output, input, workspace); }
     void* const out = output.data;
     const void* const in = input.main.data;
     const ImageTasks tasks = divide(problem_, lines_, out, block_, 2 * problem_.y.k, threads_, true);
@@ -108,6 +121,58 @@ void ImageDirect<T>::execute(const core::Output& output, const core::Input& inpu
         });
     };
     core::parallel_for(tasks.tasks() * problem_.z.outputs, threads_, std::cref(body), seconds_);
+}
+
+template <class T>
+void ImageDirect<T>::execute_three(const core::Output& output, const core::Input& input, std::span<std::byte> workspace) const {
+    const std::int64_t rows = problem_.y.outputs, planes = lines_.planes();
+    const std::int64_t elements = (problem_.y.out_stride | (planes > 1 ? problem_.batch.out_stride : 0));
+    const bool stream = image_goes_past_caches(problem_, threads_) && elements * static_cast<std::int64_t>(sizeof(T)) % 64 == 0;
+    const std::int64_t wanted = (core::good_number_of_tasks(seconds_, threads_) + planes - 1) / planes;
+    const std::int64_t band = std::clamp((rows / wanted + kRowsAlong - 1) / kRowsAlong * kRowsAlong, kRowsAlong, kMostBand);
+    const std::int64_t bands = (rows + band - 1) / band;
+    const auto body = [&](std::int64_t task, int slot) {
+        const std::int64_t y = task % bands * band;
+        run_three(output.data, input.main.data, task / bands, y, std::min(band, rows - y), stream,
+                  workspace.data() + static_cast<std::size_t>(slot) * slot_bytes());
+    };
+    core::parallel_for(planes * bands, threads_, std::cref(body), seconds_);
+}
+
+template <class T>
+void ImageDirect<T>::run_three(void* out, const void* in, std::int64_t plane, std::int64_t y, std::int64_t rows, bool stream,
+                               std::byte* scratch) const {
+    constexpr std::int64_t kRows = kMostBand + 2;
+    std::array<const T*, kRows> lines;  // NOLINT(cppcoreguidelines-pro-type-member-init): as many as are read are written
+    T* const zeros = reinterpret_cast<T*>(scratch);
+    ImageCall<T> call;
+    call.in = lines.data();
+    call.taps = taps_[0].data() + lines_.mask(lines_.plane(plane)) * problem_.taps();
+    call.height = call.width = 3;
+    call.out_pitch = problem_.y.out_stride;
+    call.rows = rows;
+    call.stream = stream;
+    bool absent = false;
+    for (std::int64_t first = 0; first < problem_.x.outputs; first += block_) {
+        call.count = std::min(block_, problem_.x.outputs - first);
+        const std::int64_t begin = first - problem_.x.origin, end = begin + call.count + 2;
+        call.lead = std::max<std::int64_t>(-begin, 0);
+        call.trail = std::max<std::int64_t>(end - problem_.x.n, 0);
+        for (std::int64_t r = 0; r < rows + 2; ++r) {
+            const std::int64_t at = core::boundary_index(problem_.y.boundary, y + r - problem_.y.origin, problem_.y.n);
+            if (at < 0 && !absent) {
+                std::fill_n(zeros, block_ + 2, T{});
+                absent = true;
+            }
+            lines[static_cast<std::size_t>(r)] = at < 0 ? zeros
+                                                        : static_cast<const T*>(in) +
+                                                              lines_.plane(plane).image * problem_.batch.in_stride +
+                                                              at * problem_.y.in_stride + begin;
+        }
+        call.out = static_cast<T*>(out) + lines_.plane(plane).image * problem_.batch.out_stride + y * problem_.y.out_stride + first;
+        kernels_.three(call);
+    }
+    if (stream) { kernels_.flush(); }
 }
 
 template <class T>

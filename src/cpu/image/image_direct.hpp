@@ -50,6 +50,9 @@ private:
     [[nodiscard]] std::int64_t beyond_elements() const { return problem_.rank == 3 ? 2 * pitch_ : 0; }
     [[nodiscard]] std::size_t slot_bytes() const;
     void run(const Job& job) const;
+    void execute_three(const core::Output& output, const core::Input& input, std::span<std::byte> workspace) const;
+    void run_three(void* out, const void* in, std::int64_t plane, std::int64_t y, std::int64_t rows, bool stream,
+                   std::byte* scratch) const;
     const T* const* rows_beyond(const T** rows, const T* beyond, std::int64_t top, std::int64_t count) const;
     [[nodiscard]] std::int64_t group_width() const;
     void put_columns_together(std::vector<T>& taps) const;
@@ -65,6 +68,7 @@ private:
     double seconds_;  ///< on one thread
     std::int64_t plane_taps_;
     bool in_groups_;
+    bool three_;                ///< 3 x 3 along rows, their ends too, as pixels lie
     std::int64_t rows_;         ///< of outputs at a time
     std::int64_t stream_rows_;  ///< where they go past the caches, at most as many
     std::int64_t ring_;         ///< input rows in work

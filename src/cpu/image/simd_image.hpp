@@ -23,6 +23,9 @@ struct ImageCall {
     std::int64_t count = 0;       ///< whole vectors; without `accumulate` also any number from kImagePadding on
     bool accumulate = false;      ///< adds the sum to out
     bool stream = false;          ///< past the caches, until flush(); out and out_pitch are multiples of 64 bytes
+    /// `three` only: so many elements of each row's window are not there, at its begin and its end. They count as zeros and are not
+    /// read.
+    std::int64_t lead = 0, trail = 0;
 };
 
 inline constexpr std::int64_t kImageRows = 4;      ///< outputs below each other that share loads
@@ -59,6 +62,9 @@ template <class T>
 struct ImageKernels {
     void (*sums)(const ImageCall<T>&) = nullptr;
     std::int64_t (*call_rows)(std::int64_t height, std::int64_t width, bool stream) = nullptr;
+    /// A 3 x 3 mask, step 1, one group, any number of rows and outputs; neither reads nor writes beside them, nor accumulates.
+    /// `stream`: out may be anywhere, out_pitch is a multiple of 64 bytes. Null where vectors have no masks.
+    void (*three)(const ImageCall<T>&) = nullptr;
     /// Both passes at once; null where there are too few registers.
     void (*separable)(const SeparableCall<T>&) = nullptr;
     /// Up to kImagePadding elements behind the last sum may be read. `stream`: past the caches.

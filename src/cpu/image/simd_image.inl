@@ -233,6 +233,7 @@ void image_rows(const ImageCall<T>& call) {
 
 #if HWY_TARGET == HWY_AVX3
 #include "cpu/image/simd_image_strips.inl"
+#include "cpu/image/simd_image_three.inl"
 #endif
 
 /// Output rows of a call that a mask likes best.
@@ -330,9 +331,9 @@ ImageKernels<T> kernels() {
     return {
         image_sums<T>, image_call_rows,
 #if HWY_TARGET == HWY_AVX3
-            separable_strips<T>,
+            image_three<T>, separable_strips<T>,
 #else
-            nullptr,
+            nullptr, nullptr,
 #endif
             store_line<T>, copy_rows<T>, line_is_finite<T>, flush_stream
     };

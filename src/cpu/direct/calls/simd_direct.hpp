@@ -25,6 +25,9 @@ struct DirectCall {
     /// Adds to out, and may read and write whole vectors past the end.
     bool accumulate = false;
     bool stream = false;  ///< writes past the caches
+    /// `few` only: so many elements of the windows are not there, at the first output's begin and at the last one's end. They count
+    /// as zeros and are not read.
+    std::int64_t lead = 0, trail = 0;
 };
 
 /// A call with fewer outputs than this, an accumulating one and a careful one read and write whole vectors: up to
@@ -39,6 +42,10 @@ inline constexpr std::int64_t kDirectGroup = 64;
 /// Of more, transforms take less time than sums in memory that is not in the L1 cache.
 inline constexpr std::int64_t kMostEqualTaps = 512;
 
+/// Two vectors of AVX-512.
+template <class T>
+inline constexpr std::int64_t kMostFewTaps = 128 / static_cast<std::int64_t>(sizeof(T));
+
 template <class T>
 struct DirectKernels {
     using Kernel = void (*)(const DirectCall<T>&);
@@ -47,6 +54,9 @@ struct DirectKernels {
     Kernel complex = nullptr;
     Kernel careful_real = nullptr;  ///< terms whose element is absent are left out, not multiplied; slow
     Kernel careful_complex = nullptr;
+    /// Real samples one after the other under at most kMostFewTaps real taps, any number of outputs, of windows that may leave the
+    /// signal; neither reads nor writes beside them. Null where vectors have no masks. The bits are those of `real`.
+    Kernel few = nullptr;
 };
 
 using DirectTable = KernelTable<DirectKernels>;
