@@ -67,21 +67,33 @@ TEST(ImageHalves, AgreeWithTheTextbook) {
     EXPECT_GT(counts.in_halves, counts.all / 3) << "of " << counts.all;
 }
 
+// Also those that are widened on the way, and sums that are no outputs yet.
 TEST(ImageHalves, SignalsAboutAsLongAsTheirFilter) {
     Random random(19);
     for (const Mode mode : {Mode::same, Mode::full, Mode::valid, Mode::leading}) {
         for (const Boundary boundary : {Boundary::zero, Boundary::mirror}) {
-            const Problem p{.length = 5000, .taps = 4200, .mode = mode, .boundary = boundary};
-            std::vector<float> in(static_cast<std::size_t>(input_extent(p))), taps(static_cast<std::size_t>(p.taps));
-            test::fill_reals<float>(in.data(), input_extent(p), random);
-            test::fill_reals<float>(taps.data(), p.taps, random);
-            in[100] = std::nanf("");
-            const Plan plan = make_plan(p, taps.data(), {.device = "cpu", .algorithm = "overlap_save", .threads = 2});
-            std::vector<float> out(static_cast<std::size_t>(output_extent(p)));
-            plan.execute(out.data(), in.data());
-            EXPECT_EQ(test::compare(p, out.data(), in.data(), taps.data(), false), "") << plan.explain();
-            if (boundary == Boundary::zero && (mode == Mode::full || mode == Mode::same)) {
-                EXPECT_TRUE(is_in_halves(plan)) << plan.explain();
+            const std::vector<Dtype> dtypes{Dtype::f32, mode == Mode::same   ? Dtype::i16
+                                                        : mode == Mode::full ? Dtype::f16
+                                                                             : Dtype::f64};
+            for (const Dtype dtype : dtypes) {
+                if (boundary == Boundary::mirror && dtype != dtypes.back()) { continue; }
+                Problem p{.length = 5000, .taps = 4200, .mode = mode, .boundary = boundary, .dtype = dtype};
+                if (is_integer(dtype)) { p.real_taps = p.output_dtype = Dtype::f32; }
+                if (dtype == Dtype::f64) { p.scale = 0.5; }
+                const Dtype of_taps = taps_dtype(p);
+                const auto bytes = [](std::int64_t count, Dtype of) { return static_cast<std::size_t>(count) * size_of(of); };
+                GuardedBuffer in(bytes(input_extent(p), dtype), 0), taps(bytes(p.taps, of_taps), 0);
+                GuardedBuffer out(bytes(output_extent(p), output_dtype(p)), 0);
+                test::fill_random(in.data(), dtype, input_extent(p), random);
+                test::fill_random(taps.data(), of_taps, p.taps, random);
+                if (dtype == Dtype::f32) { reinterpret_cast<float*>(in.data())[100] = std::nanf(""); }
+                const Plan plan = make_plan(p, taps.data(), {.device = "cpu", .algorithm = "overlap_save", .threads = 2});
+                plan.execute(out.data(), in.data());
+                EXPECT_EQ(test::compare(p, out.data(), in.data(), taps.data(), false), "") << plan.explain();
+                EXPECT_TRUE(out.guards_intact());
+                if (boundary == Boundary::zero && (mode == Mode::full || mode == Mode::same)) {
+                    EXPECT_TRUE(is_in_halves(plan)) << plan.explain();
+                }
             }
         }
     }

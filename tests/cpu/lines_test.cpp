@@ -326,6 +326,22 @@ TEST_P(Lines, ColumnsWithFiltersOfTheirOwnKeepToThemselves) {
     EXPECT_FALSE(std::isfinite(loud[6 * kRows + 5]));
 }
 
+// One recording of channels is divided among threads from a few microseconds on, of many each thread has some: then each has its
+// own scratch memory.
+TEST(LinesSideBySide, OneRecordingIsDivided) {
+    const auto workspace = [](std::int64_t recordings, int threads) {
+        Problem p{.mode = Mode::same};
+        p.axes = {{.length = 13129, .taps = 7, .mode = Mode::same, .input_stride = 8, .output_stride = 8}};
+        p.batch_axes = {{.length = recordings, .input_stride = 8 * 13129, .output_stride = 8 * 13129},
+                        {.length = 8, .input_stride = 1, .output_stride = 1}};
+        return make_plan(p, std::vector<float>(7, 0.5F), {.device = "cpu", .algorithm = "direct", .threads = threads})
+            .workspace_bytes();
+    };
+    for (const std::int64_t recordings : {1, 8}) {
+        EXPECT_EQ(workspace(recordings, 2), 2 * workspace(recordings, 1)) << recordings;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, Lines, ::testing::ValuesIn(cpu_targets()), [](const auto& target) { return target.param; });
 
 }  // namespace

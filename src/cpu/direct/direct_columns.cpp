@@ -29,21 +29,17 @@ using core::Resolved;
 
 // Elements of a block's outputs: they and what they read stay in the L2 cache, beside few samples that two blocks read.
 constexpr std::int64_t kBlockElements = 8192;
-// Lines that are asked for before they are read: each lies in a page of its own.
-constexpr std::int64_t kAhead = 32;
-// Blocks below each other in a task, for which the table of taps is made once.
-constexpr std::int64_t kMostBlocks = 8;
+constexpr std::int64_t kAhead = 32;      // lines that are asked for before they are read: each lies in a page of its own
+constexpr std::int64_t kMostBlocks = 8;  // below each other in a task, for which the table of taps is made once
 constexpr std::int64_t kCacheLine = 64;
-// Outputs between which some lines of the cache are asked for.
-constexpr std::int64_t kElementsOfACall = 512;
-constexpr std::int64_t kNearRows = 2;  // times a row's length from one to the next
+constexpr std::int64_t kElementsOfACall = 512;  // outputs between which some lines of the cache are asked for
+constexpr std::int64_t kNearRows = 2;           // times a row's length from one to the next
 // Rows that stay side by side: elements of a window in the L1 cache, columns at most, elements of a block's outputs, of which so
 // many times the taps, and those that are summed before more are read. 4,096 samples of 1,024 columns of 16 bits under 9 taps
 // take 3.5 ms so and 9.6 in blocks of 64 columns, of 256 columns 0.39 and 0.50 (one thread, AVX-512).
 constexpr std::int64_t kFlowWindow = 6144, kMostFlowColumns = 1024, kFlowElements = 32768, kFlowTaps = 4, kFlowStep = 2048;
-constexpr std::int64_t kMostAsRead = 8;  // taps
-// Outputs that are summed as samples lie, for each at the ends of rows that is not.
-constexpr std::int64_t kInsideOfEnds = 16;
+constexpr std::int64_t kMostAsRead = 8;     // taps, under which samples are widened as often as they are read
+constexpr std::int64_t kInsideOfEnds = 16;  // outputs that are summed as samples lie, for each at the ends of rows that is not
 
 /// T: float or double, the type of sums.
 ///
@@ -55,6 +51,7 @@ public:
         : problem_(blocks.problem),
           reordered_(blocks.reordered),
           parts_(blocks.parts),
+          in_pairs_(blocks.in_pairs),
           own_(filters > 1),
           frame_(problem_.channels.length),
           read_turned_((problem_.batch.in_stride != 1 && !are_apart(problem_)) || frame_ > 1),
@@ -82,12 +79,11 @@ public:
         // Few columns: whole vectors of outputs.
         outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, own_ ? round_up(wanted, kColumnsLanes) : wanted);
         const ColumnsKernels<T>& kernels = columns_kernels(target_).of<T>();
-        const bool plain = flows_ && widen_ == nullptr && put_.as_made();
-        if (const auto rows = rows_of_memory(problem_, plain ? kernels.most_alike : 0)) {
+        if (const auto rows = rows_of_memory(problem_, flows_ ? kernels.most_alike : 0)) {
             sum_alike_ = kernels.sum_alike;
             columns_ = rows->columns;
             outputs_ = rows->outputs;
-            share_sets_ = rows->share_sets;
+            copies_ = rows->share_sets || widen_ != nullptr;
         } else if (flows_) {
             choose_flow();
         }
@@ -100,7 +96,7 @@ public:
         return static_cast<std::size_t>(slot_elements() * threads_) * sizeof(T);
     }
     [[nodiscard]] std::string describe() const override {
-        const std::string place = sum_alike_ == nullptr || share_sets_ ? "" : " as they lie";
+        const std::string place = sum_alike_ == nullptr || copies_ ? "" : " as they lie";
         return "columns of " + std::to_string(columns_ * frame_) + " rows side by side" + place + ", " + to_string(target_);
     }
 
@@ -109,9 +105,9 @@ public:
         Output output = to;
         Input input = from;
         if (parts_) {
-            for (std::int64_t* stride : {&output.batch_stride, &output.stride, &input.main.batch_stride, &input.main.stride,
-                                         &input.extra.batch_stride, &input.extra.stride}) {
-                *stride *= 2;
+            for (std::int64_t* stride : {&output.stride, &input.main.stride, &input.extra.stride}) { *stride *= 2; }
+            for (std::int64_t* stride : {&output.batch_stride, &input.main.batch_stride, &input.extra.batch_stride}) {
+                *stride = in_pairs_ ? 1 : 2 * *stride;
             }
         }
         const std::int64_t blocks = divide_up(output.count, outputs_);
@@ -122,7 +118,7 @@ public:
         const std::int64_t tasks = divide_up(blocks, together);
         const double rows = static_cast<double>(problem_.batch.length * problem_.outer_length() * frame_);
         const bool past_caches =
-            put_.as_made() &&
+            put_.as_made() && (turns_ || streams_rows(columns_, widest_pitch(), output.stride, sizeof(T))) &&
             stores_past_caches(rows * static_cast<double>(problem_.x.n) * static_cast<double>(size_of(problem_.dtype)),
                                rows * static_cast<double>(output.count) * sizeof(T), threads_);
         const auto task = [&](std::int64_t index, int slot) {
@@ -189,16 +185,14 @@ private:
     // From one channel of an output to the next: with filters of their own, and of many columns, whole vectors, or so few that
     // several outputs fill them.
     [[nodiscard]] std::int64_t step_of(std::int64_t columns) const {
-        if (share_sets_) { return round_up(columns, kColumnsLanes) + kColumnsLanes; }
+        if (copies_) { return round_up(columns, kColumnsLanes) + kColumnsLanes; }
         if (flows_ && columns == problem_.batch.length && problem_.x.out_stride == columns) { return columns; }  // a run of outputs
         const std::int64_t most = own_ ? (read_turned_ ? 0 : kColumnsLanes) : flows_ ? kMostColumns : INT64_MAX;
         return columns > most ? round_up(columns, kColumnsLanes) : columns;
     }
-    // From output to output of a block.
-    [[nodiscard]] std::int64_t pitch_of(std::int64_t columns) const { return step_of(columns) * frame_; }
+    [[nodiscard]] std::int64_t pitch_of(std::int64_t columns) const { return step_of(columns) * frame_; }  // of outputs
     [[nodiscard]] std::int64_t widest_pitch() const { return pitch_of(most_columns()); }
-    // A table of taps repeats after so many elements, at most.
-    [[nodiscard]] std::int64_t longest_period() const {
+    [[nodiscard]] std::int64_t longest_period() const {  // of a table of taps
         return own_ ? std::max(round_up(most_columns(), kColumnsLanes) * frame_, kColumnsLanes * kColumnsLanes) : 0;
     }
     [[nodiscard]] std::int64_t table_elements() const { return problem_.x.k * longest_period(); }
@@ -260,7 +254,7 @@ private:
         const std::int64_t unit = own_ ? block.period / block.pitch : 1;
         const std::int64_t inside = (to - from) / unit * unit, ends = count - inside;
         const bool own_as_read = own_ && is_read_where_it_lies() && problem_.x.k <= most_held_;
-        const bool alike = sum_alike_ != nullptr && !share_sets_;
+        const bool alike = sum_alike_ != nullptr && !copies_;
         const bool worth = inside >= (alike ? 1 : kInsideOfEnds) * ends && inside * block.pitch >= kElementsOfACall;
         if ((!own_as_read && few_ == nullptr && !alike) || ends == 0 || !worth) { return run_some(block, first, count); }
         if (from > first) { run_some(block, first, from - first); }
@@ -345,7 +339,7 @@ private:
         Block block = of;
         const std::int64_t k = problem_.x.k, begin = first - problem_.x.origin;
         const Piece& main = block.input.main;
-        if (sums_alike(block, count) && !share_sets_ && begin >= main.first && begin + count + k - 1 <= main.last) {
+        if (sums_alike(block, count) && !copies_ && begin >= main.first && begin + count + k - 1 <= main.last) {
             const T* const in = static_cast<const T*>(main.data) + block.column + (begin - main.first) * main.stride;
             return sum_alike(block, first, count, in, main.stride);
         }
@@ -382,16 +376,21 @@ private:
     }
     // `count` outputs from samples that lie `pitch` elements apart, to where they belong.
     void sum_alike(const Block& block, std::int64_t first, std::int64_t count, const T* in, std::int64_t pitch) const {
-        sum_alike_({.out = static_cast<T*>(block.output.data) + block.column + (first - block.output.first) * block.output.stride,
+        const std::int64_t place = block.column + (first - block.output.first) * block.output.stride, most = 2 * kFewestAlike;
+        if (!put_.as_made() && count >= most + kFewestAlike) {  // sums stay in the caches until they are outputs
+            sum_alike(block, first, most, in, pitch);
+            return sum_alike(block, first + most, count - most, in + most * pitch, pitch);
+        }
+        sum_alike_({.out = put_.as_made() ? static_cast<T*>(block.output.data) + place : block.sums,
                     .in = in,
                     .taps = block.taps,
                     .rows = count,
                     .columns = block.columns,
                     .k = problem_.x.k,
                     .pitch = pitch,
-                    .out_pitch = block.output.stride});
+                    .out_pitch = put_.as_made() ? block.output.stride : block.pitch});
+        if (!put_.as_made()) { store(block, first, count); }
     }
-    // Under very few taps samples are widened as often as they are read.
     [[nodiscard]] bool flow_as_read(const Block& block, std::int64_t first, std::int64_t count) const {
         const Piece& main = block.input.main;
         const Output& output = block.output;
@@ -525,7 +524,6 @@ private:
         std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
     }
 
-    // Sums of each column to the row of outputs that it is.
     void store_turned(const Block& block, std::int64_t first, std::int64_t count) const {
         const Output& output = block.output;
         const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
@@ -567,7 +565,7 @@ private:
     }
 
     Resolved problem_;
-    bool reordered_, parts_, own_;
+    bool reordered_, parts_, in_pairs_, own_;
     std::int64_t frame_;        // channels of a sample, which follow each other
     bool read_turned_, turns_;  // samples, outputs of a row lie side by side, not those of neighbouring rows
     bool flows_;                // neither
@@ -584,7 +582,7 @@ private:
     Convert widen_ = nullptr;
     FewSums<T> few_ = nullptr;
     void (*sum_alike_)(const ColumnsCall<T>&) = nullptr;  // null: these are summed otherwise
-    bool share_sets_ = false;
+    bool copies_ = false;
     int threads_;
     std::int64_t columns_ = 1, outputs_ = 1;  // of a block
 };
@@ -593,8 +591,10 @@ private:
 
 std::unique_ptr<core::Executable> prepare_columns(const LineLayout& layout, const void* taps, const core::Request& request) {
     const ColumnBlocks blocks = column_blocks(layout);
-    if (blocks.problem.sum_dtype == Dtype::f64) { return std::make_unique<Columns<double>>(blocks, layout.filters, taps, request); }
-    return std::make_unique<Columns<float>>(blocks, layout.filters, taps, request);
+    const std::vector<std::byte> all = taps_of_columns(blocks, layout.filters, taps);
+    const std::int64_t filters = layout.filters * (blocks.in_pairs ? 2 : 1);
+    if (blocks.problem.sum_dtype == Dtype::f64) { return std::make_unique<Columns<double>>(blocks, filters, all.data(), request); }
+    return std::make_unique<Columns<float>>(blocks, filters, all.data(), request);
 }
 
 }  // namespace tapline::cpu

@@ -37,9 +37,10 @@ bool takes_rows(const Resolved& p, const Request& request) {
     return plain && many && as_sums && request.facts.finite && current_target() != Target::scalar;
 }
 
-// Of a sample that is moved.
+// Of a sample that is moved: 122 rows of every second one of 161 complex128 take 20 us.
 double seconds_of_moved(const Resolved& p, const Request& request) {
-    return std::abs(p.x.in_stride) > 2 ? seconds_apart(p, request.threads) : kWidenSeconds;
+    const double elements = std::max(static_cast<double>(size_of(p.dtype)) / sizeof(float), 1.0);
+    return std::abs(p.x.in_stride) > 2 ? seconds_apart(p, request.threads) : kWidenSeconds * elements;
 }
 
 /// Each row times the tap, where it lies. T: of the sums' real numbers.

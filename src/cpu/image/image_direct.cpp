@@ -38,6 +38,10 @@ constexpr std::int64_t kMostBand = 60, kRowsAlong = 6;
 // A tile's loads and stores count as so many products an output: 5x5, 7x7, 11x11, 15x15 on 2048 x 2048 f32 with one thread
 // take 2.3, 3.9, 8.5, 14.4 ms; 2.3, 3.8, 8.1, 14.4 predicted.
 constexpr double kProductsOfAnOutput = 13.5;
+// What a row has beside strips of some vectors is summed a vector at a time, which takes so many times as long, and as whole ones:
+// 1,000 x 17 and 1,000 x 70 under 11 x 11 taps take 132 and 241 us, 4,710 x 8 under 31 x 31 2.07 ms. Sums in groups take so many
+// times as long as others (1,000 x 1,000 under 11 x 11 2.69 ms; all of this on one thread, AVX-512).
+constexpr double kAloneFactor = 1.45, kGroupsFactor = 1.38;
 // An output's share of converting the input and rounding the output: u8 with 3x3 and 7x7 takes 2.0 and 4.5 ms.
 constexpr double kConvertProducts = 10;
 
@@ -59,6 +63,8 @@ bool goes_by_three(const Resolved& p, const ImageLines<T>& lines, const ImageKer
            !p.complex_taps && p.x.outputs - p.x.origin <= p.x.n && p.x.n >= 3;
 }
 
+bool sums_in_groups(const Resolved& p) { return p.y.k * p.x.k > (p.rank == 2 ? kTapsInTurn : kPlaneTapsInTurn); }
+
 }  // namespace
 
 template <class T>
@@ -70,7 +76,7 @@ ImageDirect<T>::ImageDirect(const Resolved& problem, const void* taps, const Req
       threads_(core::worthwhile_threads(seconds, request.threads)),
       seconds_(seconds),
       plane_taps_(problem.y.k * problem.x.k),
-      in_groups_(plane_taps_ > (problem.rank == 2 ? kTapsInTurn : kPlaneTapsInTurn)),
+      in_groups_(sums_in_groups(problem)),
       three_(goes_by_three(problem, lines_, kernels_)),
       rows_(kernels_.call_rows(problem.y.k, problem.x.k, false)),
       stream_rows_(kernels_.call_rows(problem.y.k, problem.x.k, true)),
@@ -367,11 +373,18 @@ public:
     }
 
 private:
+    // Products of an output, as those of a row in strips count.
+    static double products(const Resolved& p) {
+        const auto taps = static_cast<double>(p.taps());
+        if (!sums_in_groups(p)) { return taps; }
+        if (takes_stack(p)) { return taps * kGroupsFactor; }
+        const double row = outputs_of(p) / static_cast<double>(p.batch.length * p.z.outputs * p.y.outputs);
+        return taps * kGroupsFactor * elements_in_strips(p, kAloneFactor) / row;
+    }
     static double work(const Resolved& p) {
         const double convert = p.dtype == p.sum_dtype ? 0 : kConvertProducts;
         const double each = kProductsOfAnOutput + convert;
-        const double sums =
-            outputs_of(p) * (static_cast<double>(p.taps()) + static_cast<double>(p.z.k) * each) * image_product_seconds(p);
+        const double sums = outputs_of(p) * (products(p) + static_cast<double>(p.z.k) * each) * image_product_seconds(p);
         if (takes_stack(p)) { return sums + seconds_of_stacking(p); }
         const double planes = static_cast<double>(p.batch.length) * static_cast<double>(p.z.outputs);
         return sums + planes * (kPlaneSeconds + static_cast<double>(p.y.outputs) * kRowSeconds);

@@ -18,6 +18,9 @@ constexpr int kMaxLog2Near = 16;
 // A row of a tile's window or of its outputs, however short: 16,909 x 8 pixels of 32 channels under 672 x 1 taps in tiles of 16
 // samples take 47 ms on two threads, 9 as signals.
 constexpr double kRowNs = 40;
+// Whole rows that go straight to their place follow each other: 4,710 x 17 under 115 x 3 taps take 0.27 ms, 300 x 8 under 31 x 7 11
+// us (one thread, AVX-512).
+constexpr double kWholeRowNs = 6;
 // Transforms from this size on share one buffer and all threads; smaller ones where there are few.
 constexpr int kAlwaysLog2Shared = 20;
 constexpr int kMinLog2Shared = 17;
@@ -35,6 +38,14 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 std::int64_t wrapped(const core::Axis& a) {
     if (a.boundary != Boundary::zero || a.origin < 0 || a.origin >= a.k) { return 0; }
     return std::max<std::int64_t>(std::min(a.origin, a.outputs + a.k - 1 - a.origin - a.n), 0);
+}
+
+// Whether rows of samples and of outputs are copied as they are, where a tile holds all of them.
+bool copies_rows(const core::Resolved& p) {
+    const std::int64_t pixel = p.channels.length;
+    const bool plain = p.x.boundary == Boundary::zero || p.x.boundary == Boundary::constant;
+    return plain && !is_complex(p.dtype) && p.filters == 1 && p.dtype == p.sum_dtype && p.output_dtype == p.sum_dtype &&
+           p.x.in_stride == pixel && p.x.out_stride == pixel;
 }
 
 // One tile that is a plane, in halves if it is real; `shape` has what does not depend on the tile. log2_size 0: none is large
@@ -67,6 +78,7 @@ ImageFftShape image_fft_shape(const core::Resolved& p, const ImageFftKinds& kind
     ImageFftShape shape;
     const std::int64_t together = p.filters > 1 ? 1 : p.channels.length;
     const std::int64_t width = p.x.outputs * together;
+    const bool copies = copies_rows(p), of_f64 = real_part_of(p.sum_dtype) == Dtype::f64;
     shape.step = together;
     shape.halo = (p.x.k - 1) * together;
     shape.planes = p.batch.length * (p.channels.length / together);
@@ -86,7 +98,9 @@ ImageFftShape image_fft_shape(const core::Resolved& p, const ImageFftKinds& kind
             if (rows < 1) { continue; }
             shape.out_rows = divided_up(p.y.outputs, divided_up(p.y.outputs, rows));
             shape.down = divided_up(p.y.outputs, shape.out_rows);
-            const auto of_rows = kRowNs * 1e-9 * static_cast<double>(2 * shape.out_rows + p.y.k - 1) * (shape.pairs ? 2 : 1);
+            const bool whole = copies && shape.across == 1 && log2_size <= (of_f64 ? kMaxLog2Near - 1 : kMaxLog2Near);
+            const auto of_rows =
+                (whole ? kWholeRowNs : kRowNs) * 1e-9 * static_cast<double>(2 * shape.out_rows + p.y.k - 1) * (shape.pairs ? 2 : 1);
             shape.seconds = static_cast<double>(shape.planes) * static_cast<double>(shape.units()) * (unit + of_rows);
             shape.log2_size = log2_size;
             if (best.log2_size == 0 || shape.seconds < best.seconds) { best = shape; }

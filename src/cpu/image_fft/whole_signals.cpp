@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "core/problem/elements.hpp"
 #include "cpu/algorithms.hpp"
 #include "cpu/image/signals_as_images.hpp"
 #include "cpu/image_fft/image_fft_tiles.hpp"
@@ -31,15 +32,20 @@ std::optional<Resolved> as_rows(const Resolved& s, const Request& request) {
     const bool plain = s.rank == 1 && !s.changes_rate() && !s.is_exact() && s.filters == 1 && !s.has_outer();
     const bool whole = s.x.n != kUnknownLength && request.facts.finite && !request.host_buffers;
     const bool alone = request.whole == nullptr && !request.rows_alone && request.accuracy != Accuracy::strict;
-    const bool real = !is_complex(s.sum_dtype) && s.dtype == s.sum_dtype && s.output_dtype == s.dtype;
+    const bool real = !is_complex(s.sum_dtype);
     const bool near = stays_near(s.x.n, s.x.in_stride) && stays_near(s.x.outputs, s.x.out_stride);
     if (!plain || !whole || !alone || !real || !near || s.x.k < kLeastTapsOfPlanes) { return std::nullopt; }
     Resolved image = s;
     image.rank = 2;
     image.channels = {.length = 1, .in_stride = 1, .out_stride = 1};
-    const ImageFftShape shape = image_fft_shape(without_idle_taps(image, image), {});
+    // As samples are summed: 30 rows of 20,000 numbers of 16 bits under 18,000 taps take 0.75 ms so, 1.17 in tiles of lines.
+    Resolved wide = image;
+    wide.dtype = wide.sum_dtype = core::is_half(s.sum_dtype) ? Dtype::f32 : s.sum_dtype;
+    const ImageFftShape shape = image_fft_shape(without_idle_taps(wide, wide), {});
     if (shape.log2_size == 0 || !shape.halves) { return std::nullopt; }
-    const double seconds = overlap_save_shape(s, request.threads).seconds;
+    Resolved signals = s;
+    signals.dtype = signals.sum_dtype = wide.dtype;
+    const double seconds = overlap_save_shape(signals, request.threads).seconds;
     return shape.seconds < kWorthwhile * seconds ? std::optional(image) : std::nullopt;
 }
 
