@@ -22,15 +22,16 @@ constexpr std::int64_t kMostSide = std::int64_t{1} << 30;
 constexpr double kTwoTo32 = 4294967296.0;
 constexpr int kMostFraction[2] = {24, 16};  // bits of a sum behind its point: what is left of 32 beside a sample's
 // What passes take (H200, 4096 x 4096 at random): beside a launch's seconds, times that of a copy, by the bytes of a sample, and as
-// much again for each further product of a line. Whole weights u8 59, 71 with 33 of them, i16 89 and 111 us; real ones, some of
-// whose sums are in doubt, u8 106 with 25, i16 169 and with 49 285.
+// much again for each further product of a line. Whole weights u8 52, 62 with 33 of them and 104 with 101, i16 with 33 103 us; real
+// ones, some of whose sums are in doubt, u8 98 with 25 and 122 with 41, i16 169 and with 49 285.
 constexpr double kWholeSeconds = 6e-6, kRealSeconds = 9e-6;
-constexpr double kWholeCopies[2] = {7.5, 5.7}, kWholeStepCopies[2] = {2.6, 2.6};
-constexpr double kRealCopies[2] = {15.6, 12.5}, kRealStepCopies[2] = {5, 10};
-// Of sums in double, in multiply-adds of an output: of its own, by the bytes of a sample, of a pass and of a tap. 9 x 9 taps 79 and
-// 88 us, 25 x 25 130 and 139.
+constexpr double kWholeCopies[2] = {5.9, 4.8}, kWholeStepCopies[2] = {1.8, 2};
+constexpr double kRealCopies[2] = {13.7, 12.5}, kRealStepCopies[2] = {4, 10};
+// Of sums in double, in multiply-adds of an output: of its own, by the bytes of a sample, of a pass and of a tap. i16 under 9 x 9,
+// 25 x 25 and 49 x 49 taps 79, 130 and 228 us, u8 under 9 x 9 73; 2,912 x 2,912 i16 under 9, 33 and 73 taps of one axis 27, 43
+// and 77.
 constexpr double kDoublesSeconds = 6e-6;
-constexpr double kOutputCost[2] = {34, 42}, kPassCost = 8, kTapCost = 1.45;
+constexpr double kOutputCost[2] = {2, 8}, kPassCost = 20, kTapCost = 1.35;
 constexpr double kTwoTo52 = 4503599627370496.0;
 constexpr double kLeastOffset = 4;  // which rounding sums down, twice, cannot reach
 
