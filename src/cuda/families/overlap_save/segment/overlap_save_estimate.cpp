@@ -120,7 +120,7 @@ struct TilesCost {
 constexpr std::array<TilesCost, 5> kTilesCosts{{{6.5e-6, 3.7e-6, 1.26, 1.24, 1.26, 1.23},
                                                 {7.4e-6, 8.9e-6, 1.94, 1.68, 1.52, 0.92},
                                                 {8.2e-6, 2.4e-6, 1.36, 1.15, 1.63, 0.87},
-                                                {6.6e-6, 7.5e-6, 1.1, 1.01, 1.33, 1.06},
+                                                {6.6e-6, 7.5e-6, 1.15, 1.01, 1.33, 1.06},
                                                 {9e-6, 14e-6, 2.93, 1.76, 2.93, 1}}};
 constexpr double kByTwosAloneSeconds = 2.2e-6;  // of complex segments of two warps
 constexpr double kEightWide = 1.42;             // of eight warps in double
@@ -138,7 +138,7 @@ constexpr double kToBytesAcross = 1.08;
 constexpr double kBytesToBytes = 1.35;
 constexpr double kToBytesAlong = 1.25;
 // Segments that read what a boundary repeats and that are not staged, and the first of them.
-constexpr double kTilesEdge = 0.2;
+constexpr double kTilesEdge = 0.35;
 constexpr double kTilesEdgeSeconds = 2e-6;
 // Of what memory takes, and how far it hides what is computed.
 constexpr double kTilesShareOfCopy = 0.68;

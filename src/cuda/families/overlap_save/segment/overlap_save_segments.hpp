@@ -17,7 +17,8 @@ inline constexpr std::array<int, 5> kWarpCounts{1, 2, 4, 8, 16};
 /// Of segments that a cluster's blocks share.
 inline constexpr std::array<int, 3> kClusterWarpCounts{32, 64, 128};
 
-/// How a problem's rows are cut, whatever the signal's length and place are: bits of outputs depend on nothing else.
+/// How a problem's rows are cut, whatever the signal's place is and, but for tiles and many rows, its length: bits of outputs
+/// depend on nothing else.
 struct Cut {
     int warps = 0;    // of a segment
     int samples = 0;  // of a segment

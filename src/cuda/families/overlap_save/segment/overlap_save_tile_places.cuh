@@ -105,41 +105,30 @@ TAPLINE_HOST_DEVICE constexpr SharedLayout tiles_layout() {
 }
 
 /// A team's exchange of points between two transforms, from threads in memory order to threads in that of lines, and back, or not
-/// where outputs lie closer than lines. kOwn: points come in the order of lines, so that the first exchange is that of a warp.
-/// begun(): called before a tile's points are written for the first time.
-template <int kWarps, bool kCouples, bool kOwn, class Point, class Sync, class Begun>
+/// where outputs lie closer than lines.
+template <int kWarps, bool kCouples, class Point, class Sync>
 struct TeamExchange {
     TeamThread<kWarps> who;
     Point* points;    // of the team
     int line_points;  // from one line to the next
     const Point* table;
     const Sync& all;
-    const Begun& begun;
     bool goes_back;
-    mutable int direction = 0;  // of the latest column
 
     static constexpr int kPitch = kCouples ? kExchangeRow<Point> : 33;
-    [[nodiscard]] __device__ __forceinline__ Point* column(int its_direction) const {
-        direction = its_direction;
-        if (kOwn && direction == 0) { begun(); }
-        const Place at(who.anew().place(!kOwn && direction == 0));
+    [[nodiscard]] __device__ __forceinline__ Point* column(int direction) const {
+        const Place at(who.anew().place(direction == 0));
         return points + at.line * line_points + at.warp() * kExchangePoints<Point> + at.lane();
     }
-    [[nodiscard]] __device__ __forceinline__ const Point* row(int its_direction) const {
-        const Place at(who.anew().place(its_direction != 0 && goes_back));
+    [[nodiscard]] __device__ __forceinline__ const Point* row(int direction) const {
+        const Place at(who.anew().place(direction != 0 && goes_back));
         return points + at.line * line_points + at.warp() * kExchangePoints<Point> + kPitch * at.lane();
     }
-    [[nodiscard]] __device__ __forceinline__ const Point* pairs(int its_direction) const {
-        const Place at(who.anew().place(its_direction != 0 && goes_back));
+    [[nodiscard]] __device__ __forceinline__ const Point* pairs(int direction) const {
+        const Place at(who.anew().place(direction != 0 && goes_back));
         return table + at.warp() * kPairs + (kCouples ? 2 : 1) * at.lane();
     }
-    __device__ __forceinline__ void sync() const {
-        if (kOwn && direction == 0) {
-            __syncwarp();
-        } else {
-            all();
-        }
-    }
+    __device__ __forceinline__ void sync() const { all(); }
 
 private:
     struct Place : TeamThread<kWarps>::Place {

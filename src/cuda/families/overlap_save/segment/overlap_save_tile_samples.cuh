@@ -128,15 +128,8 @@ struct LineSamples {
     }
 };
 
-/// Where byte `offset` of a stage lies that is read line by line: 16 bytes further or less after each four times of 32 bytes, so
-/// that lanes which go along a line meet in a bank by fours, not by eights.
-__device__ __forceinline__ int turned_offset(int offset, int row_bytes) {
-    return row_bytes == 32 ? offset ^ (offset >> 3 & 16) : offset;
-}
-
-/// The same from a stage, where element t of line l lies at t * kLines + l; what outputs do not read is zero there. kTurned: of one
-/// that is read line by line.
-template <class X, int kWarps, int kLines, bool kTurned = false>
+/// The same from a stage, where element t of line l lies at t * kLines + l; what outputs do not read is zero there.
+template <class X, int kWarps, int kLines>
 struct StagedSamples {
     const Rows& rows;
     const char* stage;
@@ -146,9 +139,7 @@ struct StagedSamples {
     __device__ __forceinline__ void read(int t, T* re, T* im) const {
         with_samples<X>(rows, [&](auto type) {
             using Raw = decltype(type);
-            const int offset = (t * kLines + line) * static_cast<int>(sizeof(Raw));
-            constexpr int kRowBytes = kLines * static_cast<int>(sizeof(Raw));
-            const Raw* const from = reinterpret_cast<const Raw*>(stage + (kTurned ? turned_offset(offset, kRowBytes) : offset));
+            const Raw* const from = reinterpret_cast<const Raw*>(stage) + t * kLines + line;
             read_points<X, Raw, kWarps, kFrom, kCount>(rows.input_type, re, im,
                                                        [&](auto offset) { return from[decltype(offset)::value * kLines]; });
         });
@@ -290,7 +281,7 @@ __device__ __forceinline__ void copy_unit_or_zeros_async(char* to_shared, const 
     const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
     const int ignored = is_read ? 0 : 1;
     if constexpr (kUnit == 16) {
-        asm volatile("{.reg .pred p; setp.ne.s32 p, %2, 0; cp.async.cg.shared.global.L2::128B [%0], [%1], 16, p;}" ::"r"(to),
+        asm volatile("{.reg .pred p; setp.ne.s32 p, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, p;}" ::"r"(to),
                      "l"(from_global), "r"(ignored)
                      : "memory");
     } else {
@@ -307,7 +298,7 @@ __device__ __forceinline__ void copy_unit_or_zeros_async(char* to_shared, const 
 /// The samples of a tile to a stage, kUnit bytes of kLines neighbouring lines at a time, asynchronously; zeros where nothing is
 /// read. By kThreads threads. Returns whether some, a boundary's constants, may have been written by threads themselves, whatever
 /// copies wait for: the same for all of a tile.
-template <int kSamples, int kLines, int kThreads, int kUnit, bool kTurned>
+template <int kSamples, int kLines, int kThreads, int kUnit>
 __device__ __forceinline__ bool fill_stage_by(const Arguments& a, const Segments& g, char* stage, const KeptTile& tile,
                                               int thread) {
     const Rows& rows = g.rows;
@@ -323,7 +314,7 @@ __device__ __forceinline__ bool fill_stage_by(const Arguments& a, const Segments
     const char* const in = static_cast<const char*>(a.in) + tile.in * rows.input_bytes + kUnit * part;
     const std::int64_t pitch = a.in_sample * rows.input_bytes;
     int t = thread >> shift;
-    char* to = stage + (kTurned ? turned_offset(kUnit * thread, row_bytes) : kUnit * thread);
+    char* to = stage + kUnit * thread;
     if (!inside && a.boundary != kZero) {
 #pragma unroll 1
         for (; t < kSamples; t += step) {
@@ -363,12 +354,12 @@ __device__ __forceinline__ bool fill_stage_by(const Arguments& a, const Segments
     return false;
 }
 
-/// The same by units of Segments::staged bytes; kWhole: which are 16; kTurned: to be read line by line.
-template <int kSamples, int kLines, int kThreads, bool kWhole = false, bool kTurned = false>
+/// The same by units of Segments::staged bytes; kWhole: which are 16.
+template <int kSamples, int kLines, int kThreads, bool kWhole = false>
 __device__ __forceinline__ bool fill_stage(const Arguments& a, const Segments& g, char* stage, const KeptTile& tile, int thread) {
-    if (!kWhole && g.staged == 8) { return fill_stage_by<kSamples, kLines, kThreads, 8, kTurned>(a, g, stage, tile, thread); }
-    if (!kWhole && g.staged == 4) { return fill_stage_by<kSamples, kLines, kThreads, 4, kTurned>(a, g, stage, tile, thread); }
-    return fill_stage_by<kSamples, kLines, kThreads, 16, kTurned>(a, g, stage, tile, thread);
+    if (!kWhole && g.staged == 8) { return fill_stage_by<kSamples, kLines, kThreads, 8>(a, g, stage, tile, thread); }
+    if (!kWhole && g.staged == 4) { return fill_stage_by<kSamples, kLines, kThreads, 4>(a, g, stage, tile, thread); }
+    return fill_stage_by<kSamples, kLines, kThreads, 16>(a, g, stage, tile, thread);
 }
 
 }  // namespace tapline::cuda::overlap_save

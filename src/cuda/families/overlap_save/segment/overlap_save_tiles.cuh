@@ -186,8 +186,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     const auto tiles = [&] {
         char* const kept = base + 8 * 4 * kMostSegments;
         if constexpr (kAhead) {
-            return TilesAhead<X, kSamples>(kept, barriers, reinterpret_cast<SplitBarrier*>(barriers + 3 * kMostSegments), who,
-                                           teams);
+            return TilesAhead<X, kSamples>(kept, barriers, who, teams);
         } else {
             return KeptTiles<kWarps, kInPoints>(kept, who);
         }
@@ -240,8 +239,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         if constexpr (kAhead) {
             const char* const samples = tiles.wait_for(a, g, stage(), turn, sync);
             const Who of = who.anew();
-            read_line<kWarps, kComplex>(StagedSamples<X, kWarps, kStagedLines, true>{rows, samples, of.own_line()}, re, im,
-                                        of.own_thread());
+            read_line<kWarps, kComplex>(StagedSamples<X, kWarps, kStagedLines>{rows, samples, of.line()}, re, im, of.thread());
         } else if (is_staged) {
             const Who of = who.anew();
             const char* const stage = reinterpret_cast<const char*>(points_of_team());
@@ -254,12 +252,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             read_line<kWarps, kComplex>(straight_samples<X, kWarps>(a, g, *state, of, place, sync), re, im, of.thread());
         }
         if constexpr (kWarps > 2) { Parts::transform_there(re, im); }
-        // The segments before have been read, and what has been staged.
-        if constexpr (kAhead) {
-            tiles.have_read();
-        } else {
-            sync();
-        }
+        sync();  // the segments before have been read, and what has been staged
+        if constexpr (kAhead) { tiles.ask(a, g, stage(), turn); }
         if (kInPoints) { set_next(); }
         Point* const points = points_of_team();
         Point* const own_points = points + who.anew().own_line() * line_points;
@@ -289,11 +283,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         if constexpr (kNearTransforms) {
             const int first_warp = kWarps == 1 ? 0 : who.anew().thread() / 32;
             const SegmentTables<Point> of_warp{twiddles + first_warp * (Shape::kTwiddleTable ? kPoints : 1), products};
-            const auto begun = [&] {
-                if constexpr (kAhead) { tiles.ask(a, g, stage(), turn); }
-            };
-            const TeamExchange<kWarps, kCouples, kAhead, Point, decltype(sync), decltype(begun)> exchange{
-                who, points, line_points, pairs, sync, begun, g.out_by_lines == 0};
+            const TeamExchange<kWarps, kCouples, Point, decltype(sync)> exchange{who,   points, line_points,
+                                                                                 pairs, sync,   g.out_by_lines == 0};
             convolve_points<kWarps, kComplex, Shape, true>(re, im, of_warp, first_warp, lane, exchange, spectrum_comes, exchanged);
             const auto to = place_of_outputs();
             const TwiddleBack<Point, Shape::kTwiddleTable> twiddle_back(twiddles, to.thread);

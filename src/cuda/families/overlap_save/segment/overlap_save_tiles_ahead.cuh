@@ -3,7 +3,6 @@
 
 #include "cuda/families/overlap_save/segment/overlap_save_tile_samples.cuh"
 #include "cuda/primitives/bulk_copy.cuh"
-#include "cuda/primitives/split_barrier.cuh"
 
 namespace tapline::cuda::overlap_save {
 
@@ -35,10 +34,9 @@ __device__ __forceinline__ void arrive_with_copies([[maybe_unused]] CopyBarrier*
 template <class X, int kSamples>
 class TilesAhead {
 public:
-    /// `arrivals`, `readers`: a barrier for each team.
-    __device__ __forceinline__ TilesAhead(char* kept, CopyBarrier* arrivals, SplitBarrier* readers, const TeamThread<1>& who,
-                                          int teams)
-        : first_(kept), arrivals_(arrivals), readers_(readers), who_(who), teams_(teams) {}
+    /// `arrivals`: a barrier for each team.
+    __device__ __forceinline__ TilesAhead(char* kept, CopyBarrier* arrivals, const TeamThread<1>& who, int teams)
+        : first_(kept), arrivals_(arrivals), who_(who), teams_(teams) {}
 
     [[nodiscard]] __device__ __forceinline__ KeptTile& of(std::uint32_t turn) const { return kept(number(turn)); }
     [[nodiscard]] __device__ __forceinline__ bool exists(const Segments& g, std::uint32_t turn) const {
@@ -48,7 +46,6 @@ public:
     __device__ __forceinline__ void start(const Arguments& a, const Segments& g, char* stage) const {
         if (is_writer()) {
             initialize_arrivals(arrivals_ + team(), 32 * kAheadLines<X> + 1);
-            initialize(readers_ + team(), 32 * kAheadLines<X>);
             for (int q = team() + slots(); q >= 0; q -= teams_) {
                 const std::int64_t its = blockIdx.x + static_cast<std::int64_t>(q) * gridDim.x;
                 kept(static_cast<std::uint32_t>(q)).set(a, g, TileDigits::at(g, its), its);
@@ -72,12 +69,9 @@ public:
         }
         return place(g, stage, number(turn));
     }
-    /// This thread has read them.
-    __device__ __forceinline__ void have_read() const { cuda::arrive(readers_ + team()); }
-    /// Waits until all threads of the team have, asks for those of the tile that comes next to their place, and finds out where a
-    /// later one lies.
+    /// Asks for those of the tile that comes next to their place, all threads of the team having read what was there, and finds out
+    /// where a later one lies.
     __device__ __forceinline__ void ask(const Arguments& a, const Segments& g, char* stage, std::uint32_t turn) const {
-        cuda::wait(readers_ + team(), turn & 1);
         const std::uint32_t next = number(turn) + static_cast<std::uint32_t>(slots());
         if (slots() > 0) { fetch(a, g, stage, next); }
         if (is_writer()) {
@@ -106,8 +100,8 @@ private:
     }
     __device__ __forceinline__ bool fill(const Arguments& a, const Segments& g, char* stage, std::uint32_t number) const {
         const TeamThread<1> of = who_.anew();
-        return fill_stage<kSamples, kAheadLines<X>, 32 * kAheadLines<X>, false, true>(a, g, place(g, stage, number), kept(number),
-                                                                                      32 * of.own_line() + of.own_thread());
+        return fill_stage<kSamples, kAheadLines<X>, 32 * kAheadLines<X>>(a, g, place(g, stage, number), kept(number),
+                                                                         32 * of.own_line() + of.own_thread());
     }
     /// Starts a tile's copies, whose arrival its team waits for. Who wrote where the tile lies arrives besides: for what it wrote.
     __device__ __forceinline__ void fetch(const Arguments& a, const Segments& g, char* stage, std::uint32_t number) const {
@@ -127,7 +121,6 @@ private:
     }
     char* first_;
     CopyBarrier* arrivals_;
-    SplitBarrier* readers_;
     TeamThread<1> who_;
     int teams_;
 };
