@@ -214,6 +214,10 @@ bool same_blocks(const Case& c, const Cut& cut) {
            whole.state().executable->describe() == stream.plan().state().executable->describe();
 }
 
+bool is_one_transform(const Case& c) {
+    return c.problem.taps >= 4096 && whole_plan(c).state().executable->describe().starts_with("as an image");
+}
+
 // Streams of one case in several cuts; all must give the same bits, and those of a plan with the same blocks.
 void check_case(Case c, Random& random) {
     std::vector<std::string> names = supported_algorithms(c.problem);
@@ -228,8 +232,9 @@ void check_case(Case c, Random& random) {
             if (same_blocks(c, {.known_length = known})) {
                 reference = expected;
             } else {
-                ASSERT_FALSE(known) << "a known length must lead to the plan's choice";
-                reference = streamed(c, {.known_length = false}, random);
+                // But for signals about as long as their filter, which a plan holds as a whole (docs/streaming.md).
+                ASSERT_TRUE(!known || is_one_transform(c)) << "a known length must lead to the plan's choice";
+                reference = streamed(c, {.known_length = known}, random);
             }
             const Cut cut{.most_frames = draw(random, 0, 1) == 0 ? kWhole : draw(random, 1, 2 * c.problem.length),
                           .samples_per_run = draw(random, 0, 2) == 0 ? 0 : draw(random, 1, 3 * c.problem.length),
