@@ -26,6 +26,9 @@ constexpr int kSlotShift = 48;
 constexpr std::uint64_t stage_of(std::uint64_t state) { return state % kStages; }
 constexpr std::uint64_t with_stage(std::uint64_t state, std::uint64_t stage) { return state / kStages * kStages + stage; }
 constexpr std::uint64_t address_of(std::uint64_t state) { return state % (std::uint64_t{1} << kSlotShift) / kStages * kStages; }
+Share* job_of(std::uint64_t state) {
+    return reinterpret_cast<Share*>(static_cast<std::uintptr_t>(address_of(state)));  // NOLINT(performance-no-int-to-ptr)
+}
 constexpr int slot_of(std::uint64_t state) { return static_cast<int>(state >> kSlotShift); }
 
 // A caller who has nothing left to do waits for the others' last tasks awake for so long.
@@ -142,12 +145,11 @@ void WorkerPool::live(Worker* worker) {
         std::uint64_t seen = spin(state, kSpinSeconds, [](std::uint64_t s) { return stage_of(s) == kPosted; });
         if (stage_of(seen) == kPosted) {
             // On its way while this thread becomes the job's owner; it may be gone, which does not matter.
-            const auto address = static_cast<std::uintptr_t>(address_of(seen));
-            __builtin_prefetch(reinterpret_cast<const void*>(address));
+            Share* const share = job_of(seen);
+            __builtin_prefetch(share);
             if (!state.compare_exchange_strong(seen, with_stage(seen, kRunning), std::memory_order_acquire)) { continue; }
             worker->began.store(ticks(), std::memory_order_relaxed);
-            auto& share = *reinterpret_cast<Share*>(address);
-            share.work(share, slot_of(seen));
+            share->work(*share, slot_of(seen));
             if (stage_of(state.exchange(kFree)) == kAwaited) {
                 worker->ended.fetch_add(1);
                 worker->ended.notify_all();
