@@ -36,8 +36,8 @@ constexpr double kJoinSpinSeconds = 50e-6;
 // So many pauses (4 to 10 us) between two looks at the clock, at which another thread may have the core: who calls meanwhile waits.
 constexpr int kPauses = 256;
 
-// Work pays for a thread that takes so many times as long as its begin: near cores begin after 0.03 us and a call loses 0.25, others
-// after 0.1 to 0.4 us and lose 1.
+// Work pays for a thread that takes so many times as long as its begin: near cores begin after 0.03 us and a call loses 0.25,
+// others after 0.1 to 0.4 us and lose 1.
 constexpr double kHandoffs = 25;
 // A begin that came later than the best of the last ones, at most so late, counts this share: a worker may have been yielding.
 constexpr double kLatest = 2e-6, kLaterShare = 1.0 / 16;
@@ -218,10 +218,9 @@ bool WorkerPool::run(Share& share, int helpers, bool (*wakes)(double seconds), d
         it.worker->leave(it.posted);
     }
     const std::uint64_t began = first != nullptr ? first->began.load(std::memory_order_relaxed) : 0;
-    if (began == 0) { return enough; }  // a new one, whose thread may be starting
-    // What began before belongs to another job: this one's was taken back, so late would it have begun.
-    const std::uint64_t now = ticks();
-    const double handoff = static_cast<double>((began > called && began < now ? began : now) - called) * seconds_of_tick();
+    // What began before belongs to another job: this one's was taken back, which costs next to nothing.
+    if (began <= called || began >= ticks()) { return enough; }
+    const double handoff = static_cast<double>(began - called) * seconds_of_tick();
     const double best = handoff_seconds_.load(std::memory_order_relaxed);
     const double later = best + kLaterShare * (std::min(handoff, kLatest) - best);
     handoff_seconds_.store(handoff < best ? handoff : later, std::memory_order_relaxed);
