@@ -102,8 +102,8 @@ double seconds_on_threads(double seconds, int threads) {
 std::int64_t good_number_of_tasks(double seconds, int threads) {
     const int used = worthwhile_threads(seconds, threads);
     if (used == 1) { return 1; }
-    const double most = kTasksOfAThread * used;
-    return seconds / kTaskSeconds < most ? std::max(static_cast<int>(seconds / kTaskSeconds), used) : static_cast<int>(most);
+    const double of_a_thread = seconds / used / kTaskSeconds;  // each as many, or one would do more
+    return static_cast<std::int64_t>(std::clamp(of_a_thread, 1.0, kTasksOfAThread)) * used;
 }
 
 void parallel_for(std::int64_t tasks, int threads, const std::function<void(std::int64_t, int)>& body, double seconds) {

@@ -8,7 +8,7 @@
 
 namespace tapline::core {
 
-/// A worker that has run out of work looks for more during kSpinSeconds and then sleeps. One that looks starts 0.1 us after it is
+/// A worker that has run out of work looks for more during kSpinSeconds and then sleeps. One that looks starts 0.03 us after it is
 /// called; one that sleeps 30 to 60 us after, and calling it costs the caller about 5 (AMD EPYC, virtual machine): spinning as
 /// long as a wake takes costs at most twice what the best choice in hindsight would have.
 inline constexpr double kSpinSeconds = 100e-6;
@@ -35,7 +35,7 @@ public:
     bool run(Share& share, int helpers, bool (*wakes)(double seconds), double seconds);
 
     /// Whether a worker that looked for work began lately so soon after it was called that work of so many seconds on one thread
-    /// pays for one. Where cores share no cache it takes 0.5 us and more instead of 0.1. Says yes at times all the same: it can
+    /// pays for one. Where cores share no cache it takes 0.1 us and more instead of 0.03. Says yes at times all the same: it can
     /// have changed, as a virtual machine's cores do.
     bool is_near(double seconds);
 

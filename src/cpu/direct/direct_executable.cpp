@@ -138,7 +138,8 @@ auto DirectExecutable<X, H>::divide(std::int64_t count, bool side_by_side, bool 
         division.rows_per_task = std::min(divide_up(outputs / division.outputs_per_task + 1, kPanelWidth) * kPanelWidth, rows);
     } else {
         division.outputs_per_task = outputs;
-        division.rows_per_task = outputs < count ? 1 : std::clamp(outputs / count, std::int64_t{1}, rows);
+        const auto least = std::max(divide_up(rows, static_cast<std::int64_t>(wanted)), divide_up(kMinTaskOutputs, count));
+        division.rows_per_task = outputs < count ? 1 : std::clamp(least, std::int64_t{1}, rows);
     }
     division.tasks_per_row = divide_up(count, division.outputs_per_task);
     division.tasks = division.tasks_per_row * divide_up(rows, division.rows_per_task);

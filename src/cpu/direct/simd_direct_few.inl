@@ -25,7 +25,8 @@ template <class T, int kStep, int R = 8>
 struct FewTaps {
     static constexpr int L = kLanes<T>;
     static constexpr int kFewest = 4;
-    static constexpr int kTogether = 4;                ///< vectors of a turn under the fewest taps
+    static constexpr int kEnds = 4;      ///< vectors of a block at a call's ends, whose sums do not wait for each other
+    static constexpr int kTogether = 4;  ///< vectors of a turn under the fewest taps
     static constexpr int kNeighbours = R + 2 * kStep;  ///< vectors that a block reads
     using V = Vector<T>;
     using Accumulators = V[R];
@@ -182,12 +183,13 @@ struct FewTaps {
 
     /// A whole call that does not accumulate. `call.stream` where whole vectors of outputs are aligned.
     static HWY_NOINLINE void whole(const DirectCall<T>& given) {
+        using Ends = FewTaps<T, kStep, kEnds>;
         DirectCall<T> call = given;
         const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(call.out) % (L * sizeof(T)));
         const bool aligned = past % static_cast<std::int64_t>(sizeof(T)) == 0;
         call.stream = given.stream && aligned;
         std::int64_t o = aligned ? -past / static_cast<std::int64_t>(sizeof(T)) : 0;
-        for (; o < call.lead; o += R * L) { masked(call, o); }
+        for (; o < call.lead; o += kEnds * L) { Ends::masked(call, o); }
         switch (call.k) {
             case 1:
                 o = middle<1>(call, o);
@@ -204,7 +206,7 @@ struct FewTaps {
             default:
                 o = run(call, o);
         }
-        for (; o < call.count; o += R * L) { masked(call, o); }
+        for (; o < call.count; o += kEnds * L) { Ends::masked(call, o); }
         if (given.stream) { hwy::FlushStream(); }
     }
 };
@@ -212,6 +214,5 @@ struct FewTaps {
 /// Real elements, real taps, step 1 and at most kMostFewTaps: a whole call.
 template <class T>
 void few_taps(const DirectCall<T>& call) {
-    if (call.count <= 2 * kLanes<T>) { return FewTaps<T, 1, 2>::whole(call); }
     FewTaps<T, 1>::whole(call);
 }

@@ -51,7 +51,7 @@ private:
     [[nodiscard]] std::size_t slot_bytes() const;
     void run(const Job& job) const;
     void execute_three(const core::Output& output, const core::Input& input, std::span<std::byte> workspace) const;
-    void run_three(void* out, const void* in, std::int64_t plane, std::int64_t y, std::int64_t rows, bool stream,
+    void run_three(void* out, const void* in, std::int64_t plane, std::int64_t y, std::int64_t rows, Segment columns, bool stream,
                    std::byte* scratch) const;
     const T* const* rows_beyond(const T** rows, const T* beyond, std::int64_t top, std::int64_t count) const;
     [[nodiscard]] std::int64_t group_width() const;

@@ -120,7 +120,10 @@ void image_three(const ImageCall<T>& call) {
     const auto rows = [&]<int R>(std::integral_constant<int, R>) HWY_ATTR {
         for (; r + R <= call.rows; r += R, in += R, out += R * call.out_pitch) { ImageThree<T, R>::run(call, in, out); }
     };
-    rows(std::integral_constant<int, 6>());
+    // Rows a page apart share sets of the L1 cache: 1024 x 1024 f32 from the caches take 243 to 260 us by six, 207 to 222 by four.
+    constexpr std::int64_t kPage = 4096;
+    const bool share_sets = !call.stream && call.out_pitch * static_cast<std::int64_t>(sizeof(T)) % kPage == 0;
+    if (!share_sets) { rows(std::integral_constant<int, 6>()); }
     rows(std::integral_constant<int, 4>());
     rows(std::integral_constant<int, 2>());
     rows(std::integral_constant<int, 1>());
