@@ -24,7 +24,7 @@ constexpr double kJoinSeconds = 0.3e-6;
 constexpr double kWakingSeconds = 150e-6;
 // The least worth taking as a task, where threads have one each: shorter ones end while another thread has begun late, and what it
 // would read and write lies in its own core's cache.
-constexpr double kTaskSeconds = 5e-6;
+constexpr double kTaskSeconds = 2.5e-6;
 constexpr double kTasksOfAThread = 16;
 
 // A slot's share of the tasks, which it takes in order: neighbours, and in a repeated call the same ones, so that what they read
