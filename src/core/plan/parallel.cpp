@@ -42,12 +42,12 @@ struct Job : Share {
     std::exception_ptr failure{};  ///< written by whoever set `failed`, read when all have ended
 };
 
-// What a body refers to lies in its caller's frames, close to it: a helper asks for these lines all at once, as each would make it
-// wait for the other core.
+// What a body refers to lies in its caller's frames, behind it: a helper asks for these lines all at once, as each would make it
+// wait for the other core. Not for more, which the caller may be writing.
 void ask_for(const void* body) {
-    constexpr int kBytesBefore = 128, kBytesBehind = 512, kLine = 64;
+    constexpr int kBytes = 256, kLine = 64;
     const char* const at = static_cast<const char*>(body);
-    for (int i = -kBytesBefore; i < kBytesBehind; i += kLine) { __builtin_prefetch(at + i); }
+    for (int i = 0; i < kBytes; i += kLine) { __builtin_prefetch(at + i); }
 }
 
 void work(Share& share, int slot) {
