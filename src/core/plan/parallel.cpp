@@ -24,7 +24,7 @@ constexpr double kJoinSeconds = 0.3e-6;
 constexpr double kWakingSeconds = 150e-6;
 // The least worth taking as a task, where threads have one each: shorter ones end while another thread has begun late, and what it
 // would read and write lies in its own core's cache.
-constexpr double kTaskSeconds = 5e-6;
+constexpr double kTaskSeconds = 2.5e-6;
 constexpr double kTasksOfAThread = 16;
 
 // A slot's share of the tasks, which it takes in order: neighbours, and in a repeated call the same ones, so that what they read
@@ -42,12 +42,12 @@ struct Job : Share {
     std::exception_ptr failure{};  ///< written by whoever set `failed`, read when all have ended
 };
 
-// What a body refers to lies in its caller's frames, close to it: a helper asks for these lines all at once, as each would make it
-// wait for the other core.
+// What a body refers to lies in its caller's frames, behind it: a helper asks for these lines all at once, as each would make it
+// wait for the other core. Not for more, which the caller may be writing.
 void ask_for(const void* body) {
-    constexpr int kBytesBefore = 128, kBytesBehind = 512, kLine = 64;
+    constexpr int kBytes = 256, kLine = 64;
     const char* const at = static_cast<const char*>(body);
-    for (int i = -kBytesBefore; i < kBytesBehind; i += kLine) { __builtin_prefetch(at + i); }
+    for (int i = 0; i < kBytes; i += kLine) { __builtin_prefetch(at + i); }
 }
 
 void work(Share& share, int slot) {

@@ -257,7 +257,8 @@ void for_each_unit(const SegmentIo<T>& io, const Call& call, const OverlapSaveSh
     const bool side_by_side = std::abs(call.input.main.batch_stride) < std::abs(call.input.main.stride);
     const double seconds = static_cast<double>(units) * shape.unit_seconds;
     const std::int64_t wanted = shape.shared ? units : core::good_number_of_tasks(seconds, shape.slots);
-    const std::int64_t per_task = std::max<std::int64_t>((units + wanted - 1) / std::max<std::int64_t>(wanted, 1), 1);
+    // Rather more tasks than wanted: rounded up, few units would be shared out unevenly.
+    const std::int64_t per_task = std::max<std::int64_t>(units / std::max<std::int64_t>(wanted, 1), 1);
     const auto task = [&](std::int64_t index, int slot) {
         for (std::int64_t u = index * per_task; u < std::min((index + 1) * per_task, units); ++u) {
             const std::int64_t chain = side_by_side ? u % chains.chains : u / longest;
