@@ -1,7 +1,9 @@
 // What is chosen for thin and small images, whose rows end in parts of vectors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "cpu/targets.hpp"
 #include "support/buffers.hpp"
@@ -43,6 +45,28 @@ TEST(ImageChoice, ThinImagesUnderLargeMasks) {
     EXPECT_EQ(chosen({40, 40, 65, 65}, true), "overlap_save");
     EXPECT_EQ(chosen({1000, 1000, 31, 31}, true), "separable");
     EXPECT_EQ(chosen({64, 64, 13, 13}, true), "separable");
+}
+
+// Of an impulse under the outer product of two rows of a few dozen taps nothing is left outside the mask.
+TEST(ImageChoice, OuterProductsOfFewTapsStayInTheirWindow) {
+    constexpr std::int64_t kSide = 51;
+    for (const std::int64_t side : {60, 80, 100, 120, 150}) {
+        const std::int64_t middle = side / 2;
+        std::vector<double> mask(static_cast<std::size_t>(kSide * kSide)), in(static_cast<std::size_t>(side * side)),
+            out(in.size());
+        for (std::int64_t i = 0; i < kSide * kSide; ++i) {
+            const auto y = static_cast<double>(i / kSide - kSide / 2), x = static_cast<double>(i % kSide - kSide / 2);
+            mask[static_cast<std::size_t>(i)] = std::exp(-0.02 * y * y) * std::exp(-0.02 * x * x);
+        }
+        in[static_cast<std::size_t>(middle * side + middle)] = 1;
+        ImageProblem p{.height = side, .width = side, .mask_height = kSide, .mask_width = kSide, .mode = Mode::same};
+        p.dtype = Dtype::f64;
+        make_plan(p, mask, {.device = "cpu", .threads = 1}).execute(out.data(), in.data());
+        for (std::int64_t i = 0; i < side * side; ++i) {
+            const std::int64_t away = std::max(std::abs(i / side - middle), std::abs(i % side - middle));
+            EXPECT_EQ(out[static_cast<std::size_t>(i)] != 0, away <= kSide / 2) << side << ", pixel " << i;
+        }
+    }
 }
 
 }  // namespace
