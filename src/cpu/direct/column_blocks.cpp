@@ -138,14 +138,12 @@ ColumnBlocks column_blocks(const LineLayout& layout) {
     return pairs_of(layout).value_or(ColumnBlocks{.problem = layout.problem, .reordered = layout.reordered});
 }
 
-std::vector<std::byte> taps_of_columns(const ColumnBlocks& blocks, std::int64_t filters, const void* taps) {
+std::vector<std::byte> taps_in_pairs(const ColumnBlocks& blocks, std::int64_t filters, const void* taps) {
     const auto* const from = static_cast<const std::byte*>(taps);
     const auto bytes = blocks.problem.x.k * static_cast<std::int64_t>(size_of(blocks.problem.taps_dtype));
     std::vector<std::byte> all;
     for (std::int64_t f = 0; f < filters; ++f) {
-        for (int part = 0; part < (blocks.in_pairs ? 2 : 1); ++part) {
-            all.insert(all.end(), from + f * bytes, from + (f + 1) * bytes);
-        }
+        for (int part = 0; part < 2; ++part) { all.insert(all.end(), from + f * bytes, from + (f + 1) * bytes); }
     }
     return all;
 }

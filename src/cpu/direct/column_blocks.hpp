@@ -22,8 +22,8 @@ struct ColumnBlocks {
 
 ColumnBlocks column_blocks(const LineLayout& layout);
 
-/// The taps of so many filters, each of them twice if blocks are `in_pairs`.
-std::vector<std::byte> taps_of_columns(const ColumnBlocks& blocks, std::int64_t filters, const void* taps);
+/// The taps of so many filters, each of them twice, for blocks that are `in_pairs`.
+std::vector<std::byte> taps_in_pairs(const ColumnBlocks& blocks, std::int64_t filters, const void* taps);
 
 /// Rows of one filter whose samples follow each other in memory backwards, or are every second or third element, in lines that hold
 /// nothing else: they become rows side by side on their way to a block.

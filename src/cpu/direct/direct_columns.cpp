@@ -565,7 +565,7 @@ private:
     }
 
     Resolved problem_;
-    bool reordered_, parts_, in_pairs_, own_;
+    bool reordered_, parts_, in_pairs_, own_, copies_ = false;
     std::int64_t frame_;        // channels of a sample, which follow each other
     bool read_turned_, turns_;  // samples, outputs of a row lie side by side, not those of neighbouring rows
     bool flows_;                // neither
@@ -582,7 +582,6 @@ private:
     Convert widen_ = nullptr;
     FewSums<T> few_ = nullptr;
     void (*sum_alike_)(const ColumnsCall<T>&) = nullptr;  // null: these are summed otherwise
-    bool copies_ = false;
     int threads_;
     std::int64_t columns_ = 1, outputs_ = 1;  // of a block
 };
@@ -591,10 +590,11 @@ private:
 
 std::unique_ptr<core::Executable> prepare_columns(const LineLayout& layout, const void* taps, const core::Request& request) {
     const ColumnBlocks blocks = column_blocks(layout);
-    const std::vector<std::byte> all = taps_of_columns(blocks, layout.filters, taps);
+    const std::vector<std::byte> pairs = blocks.in_pairs ? taps_in_pairs(blocks, layout.filters, taps) : std::vector<std::byte>();
     const std::int64_t filters = layout.filters * (blocks.in_pairs ? 2 : 1);
-    if (blocks.problem.sum_dtype == Dtype::f64) { return std::make_unique<Columns<double>>(blocks, filters, all.data(), request); }
-    return std::make_unique<Columns<float>>(blocks, filters, all.data(), request);
+    if (blocks.in_pairs) { taps = pairs.data(); }
+    if (blocks.problem.sum_dtype == Dtype::f64) { return std::make_unique<Columns<double>>(blocks, filters, taps, request); }
+    return std::make_unique<Columns<float>>(blocks, filters, taps, request);
 }
 
 }  // namespace tapline::cpu
