@@ -37,6 +37,51 @@ Problem problem_of(const Recordings& of, std::int64_t taps, Dtype dtype, Mode mo
     return p;
 }
 
+// Executes a problem_of() and each of its rows by itself, whose bits are the same; counts in `columns` whether it goes by those.
+void expect_rows_by_themselves(const Recordings& of, const Problem& p, Random& random, int& columns) {
+    const std::int64_t taps = p.axes[0].taps;
+    const Dtype of_taps = taps_dtype(p), of_outputs = output_dtype(p);
+    GuardedBuffer in(bytes_of(input_extent(p), p.dtype), 0), filters(bytes_of(taps_extent(p), of_taps), 0);
+    GuardedBuffer out(bytes_of(output_extent(p), of_outputs), 0);
+    test::fill_random(in.data(), p.dtype, input_extent(p), random);
+    test::fill_random(filters.data(), of_taps, taps_extent(p), random);
+    const PlanOptions options{.device = "cpu", .algorithm = "direct", .threads = 2};
+    const Plan plan = make_plan(p, filters.data(), options);
+    columns += plan.explain().find("columns of") != std::string::npos ? 1 : 0;
+    plan.execute(out.data(), in.data());
+    ASSERT_TRUE(out.guards_intact()) << test::describe(p);
+
+    Problem row{.length = of.length,
+                .taps = taps,
+                .mode = p.axes[0].mode.value_or(p.mode),
+                .boundary = p.boundary,
+                .constant = p.constant,
+                .dtype = p.dtype};
+    row.real_taps = p.real_taps;
+    row.output_dtype = p.output_dtype;
+    row.scale = p.scale;
+    const std::int64_t outputs = output_length(row);
+    std::vector<std::byte> alone_in(bytes_of(of.length, p.dtype)), alone(bytes_of(outputs, of_outputs));
+    const std::size_t in_bytes = size_of(p.dtype), out_bytes = size_of(of_outputs);
+    for (std::int64_t r = 0; r < of.recordings * of.channels; ++r) {
+        const std::int64_t recording = r / of.channels, channel = r % of.channels;
+        const auto at = [&](std::int64_t length, std::int64_t sample, std::size_t bytes) {
+            return static_cast<std::size_t>((recording * length + sample) * of.channels + channel) * bytes;
+        };
+        for (std::int64_t s = 0; s < of.length; ++s) {
+            std::memcpy(alone_in.data() + static_cast<std::size_t>(s) * in_bytes, in.data() + at(of.length, s, in_bytes), in_bytes);
+        }
+        const auto* const own = filters.data() + (of.own ? bytes_of(r * taps, of_taps) : 0);
+        make_plan(row, own, options).execute(alone.data(), alone_in.data());
+        for (std::int64_t o = 0; o < outputs; ++o) {
+            ASSERT_EQ(std::memcmp(out.data() + at(outputs, o, out_bytes), alone.data() + static_cast<std::size_t>(o) * out_bytes,
+                                  out_bytes),
+                      0)
+                << "output " << o << " of channel " << channel << " of recording " << recording << ": " << test::describe(p);
+        }
+    }
+}
+
 TEST(DirectColumns, TheBitsOfEachRowByItself) {
     Random random(41);
     int columns = 0;
@@ -50,41 +95,7 @@ TEST(DirectColumns, TheBitsOfEachRowByItself) {
         const Boundary boundary = test::pick(std::vector<Boundary>{Boundary::zero, Boundary::reflect, Boundary::wrap}, random);
         const Dtype dtype = test::pick(std::vector<Dtype>{Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::i16}, random);
         const Problem p = problem_of(of, taps, dtype, mode, boundary);
-        const Dtype of_taps = taps_dtype(p), of_outputs = output_dtype(p);
-        GuardedBuffer in(bytes_of(input_extent(p), dtype), 0), filters(bytes_of(taps_extent(p), of_taps), 0);
-        GuardedBuffer out(bytes_of(output_extent(p), of_outputs), 0);
-        test::fill_random(in.data(), dtype, input_extent(p), random);
-        test::fill_random(filters.data(), of_taps, taps_extent(p), random);
-        const PlanOptions options{.device = "cpu", .algorithm = "direct", .threads = 2};
-        const Plan plan = make_plan(p, filters.data(), options);
-        columns += plan.explain().find("columns of") != std::string::npos ? 1 : 0;
-        plan.execute(out.data(), in.data());
-        ASSERT_TRUE(out.guards_intact()) << test::describe(p);
-
-        Problem row{.length = of.length, .taps = taps, .mode = mode, .boundary = boundary, .dtype = dtype};
-        row.real_taps = p.real_taps;
-        row.output_dtype = p.output_dtype;
-        const std::int64_t outputs = output_length(row);
-        std::vector<std::byte> alone_in(bytes_of(of.length, dtype)), alone(bytes_of(outputs, of_outputs));
-        const std::size_t in_bytes = size_of(dtype), out_bytes = size_of(of_outputs);
-        for (std::int64_t r = 0; r < of.recordings * of.channels; ++r) {
-            const std::int64_t recording = r / of.channels, channel = r % of.channels;
-            const auto at = [&](std::int64_t length, std::int64_t sample, std::size_t bytes) {
-                return static_cast<std::size_t>((recording * length + sample) * of.channels + channel) * bytes;
-            };
-            for (std::int64_t s = 0; s < of.length; ++s) {
-                std::memcpy(alone_in.data() + static_cast<std::size_t>(s) * in_bytes, in.data() + at(of.length, s, in_bytes),
-                            in_bytes);
-            }
-            const auto* const own = filters.data() + (of.own ? bytes_of(r * taps, of_taps) : 0);
-            make_plan(row, own, options).execute(alone.data(), alone_in.data());
-            for (std::int64_t o = 0; o < outputs; ++o) {
-                ASSERT_EQ(std::memcmp(out.data() + at(outputs, o, out_bytes),
-                                      alone.data() + static_cast<std::size_t>(o) * out_bytes, out_bytes),
-                          0)
-                    << "output " << o << " of channel " << channel << " of recording " << recording << ": " << test::describe(p);
-            }
-        }
+        ASSERT_NO_FATAL_FAILURE(expect_rows_by_themselves(of, p, random, columns));
     }
     EXPECT_GT(columns, 150);
 }
@@ -194,36 +205,7 @@ TEST(DirectColumns, ComplexRowsWithFiltersOfTheirOwn) {
             Problem p = problem_of(of, taps, dtype, mode, boundary);
             p.scale = i % 5 == 0 ? 0.5 : 1;
             p.constant = boundary == Boundary::constant ? 0.7 : 0;
-            const Dtype of_taps = taps_dtype(p);
-            GuardedBuffer in(bytes_of(input_extent(p), dtype), 0), filters(bytes_of(taps_extent(p), of_taps), 0);
-            GuardedBuffer out(bytes_of(output_extent(p), dtype), 0);
-            test::fill_random(in.data(), dtype, input_extent(p), random);
-            test::fill_random(filters.data(), of_taps, taps_extent(p), random);
-            const PlanOptions options{.device = "cpu", .algorithm = "direct", .threads = 2};
-            const Plan plan = make_plan(p, filters.data(), options);
-            columns += plan.explain().find("columns of") != std::string::npos ? 1 : 0;
-            plan.execute(out.data(), in.data());
-            ASSERT_TRUE(out.guards_intact()) << test::describe(p);
-
-            Problem row{
-                .length = of.length, .taps = taps, .mode = mode, .boundary = boundary, .constant = p.constant, .dtype = dtype};
-            row.scale = p.scale;
-            const std::int64_t outputs = output_length(row);
-            const std::size_t size = size_of(dtype);
-            std::vector<std::byte> alone_in(bytes_of(of.length, dtype)), alone(bytes_of(outputs, dtype));
-            for (std::int64_t r = 0; r < of.recordings * of.channels; ++r) {
-                const auto at = [&](std::int64_t length, std::int64_t sample) {
-                    return static_cast<std::size_t>((r / of.channels * length + sample) * of.channels + r % of.channels) * size;
-                };
-                for (std::int64_t s = 0; s < of.length; ++s) {
-                    std::memcpy(&alone_in[static_cast<std::size_t>(s) * size], in.data() + at(of.length, s), size);
-                }
-                make_plan(row, filters.data() + bytes_of(r * taps, of_taps), options).execute(alone.data(), alone_in.data());
-                for (std::int64_t o = 0; o < outputs; ++o) {
-                    ASSERT_EQ(std::memcmp(out.data() + at(outputs, o), &alone[static_cast<std::size_t>(o) * size], size), 0)
-                        << "output " << o << " of row " << r << ": " << test::describe(p);
-                }
-            }
+            ASSERT_NO_FATAL_FAILURE(expect_rows_by_themselves(of, p, random, columns));
         }
         EXPECT_GT(columns, kCases / 3);
     });
